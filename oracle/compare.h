@@ -1,0 +1,55 @@
+// The verdict: is a candidate's answer the reference's answer, by a profile of judgement [G-9]?
+// Element by element, in order; the first difference is shown in its context, then all are counted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/backend.h"
+
+namespace leafproof::oracle {
+
+enum class Profile { Sets, Topology, Layout, Bytes };  // [G-9]
+std::string_view to_string(Profile profile);
+std::optional<Profile> parse_profile(std::string_view name);
+
+enum class Outcome {
+  Equal,
+  Different,
+  NotImplemented,  // a verdict of its own: fails unless it was asked to be skipped
+};
+
+/// The first thing that is not the same.
+struct Difference {
+  std::string clause;              // the clause it breaks: "G-4"
+  std::string what;                // "mPrefixSum of a leaf", "an extra voxel", "a missing root tile"
+  std::int64_t member = -1;        // -1: the batch as a whole
+  std::optional<Voxel> coordinate; // where it applies
+  std::string path;                // "tile (-1,0,0) > upper 0 > lower 3 > leaf 17"
+  std::string expected, actual;
+  std::vector<std::string> window;  // a few lines around it, expected beside actual, marked
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::Equal;
+  Profile profile = Profile::Topology;
+  std::optional<Difference> first;
+  std::string reason;  // when not implemented
+  // Voxels over all members. `repeated`: voxels that the candidate holds twice.
+  std::int64_t missing = 0, extra = 0, repeated = 0;
+  std::int64_t differences = 0;         // elements that differ, over all levels
+  std::int64_t members = 0, voxels = 0;  // compared, on the reference side
+  bool ok() const { return outcome == Outcome::Equal; }
+};
+
+/// Judges `candidate` against `reference`. Two refusals are equal when their kinds are [E-3].
+/// `judge_maps`: maps and world boxes are judged too below `Bytes` (operations about maps [G-9]).
+/// Profile `Bytes` compares with write_layout(reference). Never throws for what the candidate did:
+/// a hostile buffer is a Difference with its Corrupt reason.
+Verdict compare(const Answer& reference, const Answer& candidate, Profile profile,
+                bool judge_maps = false);
+
+}  // namespace leafproof::oracle

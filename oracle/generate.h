@@ -1,0 +1,23 @@
+// Seeded cases for every pass of [T], made so that every boundary class is common, not lucky.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "oracle/case.h"
+#include "oracle/report.h"
+
+namespace leafproof::oracle {
+
+/// Case number `number` of `op` under `seed`: the same on every machine and for ever within one
+/// semantics version. Mixes valid and refused cases; members, parameters, masks, views, maps and
+/// names are all drawn from it.
+Case generate(Op op, std::uint64_t seed, std::uint64_t number);
+
+/// How many cases of an operation a level of `verify` runs.
+std::int64_t cases_of_level(Op op, int level);
+
+/// Boundary classes that a case and its result touch.
+std::set<Boundary> boundaries_of(const Case& question, const Layout* result);
+
+}  // namespace leafproof::oracle

@@ -1,0 +1,52 @@
+// Verdicts for people and machines: text for a terminal, JSON, and one self-contained HTML page.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "oracle/compare.h"
+
+namespace leafproof::oracle {
+
+/// Classes of boundary that a case touched (in source or result).
+enum class Boundary { RootTile, Lower, Leaf, NegativeOctant, EmptyMember, Range };
+std::string_view to_string(Boundary boundary);
+
+/// One row of the table of `verify`: an operation on a backend, over many cases.
+struct Row {
+  std::string operation, backend, input;  // input: "generated" or a file / scene name
+  std::int64_t cases = 0, members = 0, voxels = 0;
+  std::int64_t equal = 0, different = 0, not_implemented = 0, refused = 0;  // refused: by both, alike
+  std::map<Boundary, std::int64_t> touched;  // cases per class
+  double seconds = 0;
+};
+
+/// A case that came out different, with what is needed to see and replay it.
+struct Failure {
+  std::string operation, backend, case_id, replay;  // replay: a shell line
+  Verdict verdict;
+  // For the picture: the voxels of both sides in the member of the first difference.
+  std::vector<Voxel> expected_voxels, actual_voxels;
+};
+
+struct Report {
+  std::string command, version;
+  std::uint64_t seed = 0;
+  int level = 0;
+  std::vector<Row> rows;
+  std::vector<Failure> failures;  // the first few per row
+  std::vector<std::string> notes;  // "not tested: ...", "absent: ..."
+  double seconds = 0;
+  std::string html_path;
+};
+
+/// The table and the closing line of totals. `width`: columns of the terminal.
+std::string text_report(const Report& report, int width = 120);
+std::string text_verdict(const Verdict& verdict);
+std::string json_report(const Report& report);  // stable keys, documented in docs/
+std::string json_verdict(const Verdict& verdict);
+std::string html_report(const Report& report);  // self-contained, no scripts from elsewhere
+
+}  // namespace leafproof::oracle
