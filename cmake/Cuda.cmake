@@ -14,12 +14,13 @@ if(LEAFPROOF_CUDA STREQUAL "OFF")
   return()
 endif()
 
-find_program(LEAFPROOF_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+find_program(LEAFPROOF_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda
+             PATH_SUFFIXES bin)
 if(NOT LEAFPROOF_NVCC)
   set(LEAFPROOF_CUDA_WHY "no nvcc found")
   if(LEAFPROOF_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "LEAFPROOF_CUDA is ON, but no nvcc was found (looked on PATH, in CUDA_PATH, "
-                        "CUDA_HOME and /usr/local/cuda).")
+    message(FATAL_ERROR "LEAFPROOF_CUDA is ON, but no nvcc was found (looked on PATH, in "
+                        "CUDA_PATH, CUDA_HOME and /usr/local/cuda).")
   endif()
   return()
 endif()
@@ -47,9 +48,10 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-add_compile_options(
-  "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;-fmad=false;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-ffp-contract=off>"
-)
+foreach(flag --extended-lambda --expt-relaxed-constexpr -fmad=false -Werror=all-warnings
+             -Xcompiler=-Wall,-Wextra,-ffp-contract=off)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:${flag}>)
+endforeach()
 
 find_package(CUDAToolkit REQUIRED)
 find_package(CCCL CONFIG QUIET HINTS ${CUDAToolkit_LIBRARY_DIR}/cmake)

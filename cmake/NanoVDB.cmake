@@ -1,5 +1,6 @@
 # The NanoVDB 13 headers: finds them, or fetches the pinned upstream release.
-# Sets LEAFPROOF_NANOVDB_INCLUDE (cache; the folder that holds nanovdb/) and LEAFPROOF_NANOVDB_VERSION.
+# Sets LEAFPROOF_NANOVDB_INCLUDE (cache; the folder that holds nanovdb/) and
+# LEAFPROOF_NANOVDB_VERSION.
 # Looked for, in this order: the cache variable or environment variable LEAFPROOF_NANOVDB_INCLUDE,
 # .deps/nanovdb (where cmake/get_nanovdb.sh puts them), the system.
 
@@ -36,8 +37,8 @@ if(NOT LEAFPROOF_NANOVDB_INCLUDE AND LEAFPROOF_FETCH_NANOVDB)
 endif()
 
 if(NOT EXISTS ${LEAFPROOF_NANOVDB_INCLUDE}/nanovdb/NanoVDB.h)
-  message(FATAL_ERROR "No NanoVDB 13 headers. Run cmake/get_nanovdb.sh .deps/nanovdb (Debian), or set "
-                      "LEAFPROOF_NANOVDB_INCLUDE to the folder that holds nanovdb/NanoVDB.h.")
+  message(FATAL_ERROR "No NanoVDB 13 headers. Run cmake/get_nanovdb.sh .deps/nanovdb (Debian), or "
+                      "set LEAFPROOF_NANOVDB_INCLUDE to the folder that holds nanovdb/NanoVDB.h.")
 endif()
 leafproof_nanovdb_version(${LEAFPROOF_NANOVDB_INCLUDE} LEAFPROOF_NANOVDB_VERSION)
 if(NOT LEAFPROOF_NANOVDB_VERSION MATCHES "^32\\." OR LEAFPROOF_NANOVDB_VERSION VERSION_LESS 32.9)

@@ -11,7 +11,8 @@ find_path(LEAFPROOF_OPENVDB_INCLUDE openvdb/openvdb.h)
 find_library(LEAFPROOF_OPENVDB_LIBRARY openvdb)
 find_package(TBB CONFIG QUIET)
 find_path(LEAFPROOF_BOOST_INCLUDE boost/version.hpp) # its headers include Boost
-if(LEAFPROOF_OPENVDB_INCLUDE AND LEAFPROOF_OPENVDB_LIBRARY AND TBB_FOUND AND LEAFPROOF_BOOST_INCLUDE)
+if(LEAFPROOF_OPENVDB_INCLUDE AND LEAFPROOF_OPENVDB_LIBRARY AND LEAFPROOF_BOOST_INCLUDE
+   AND TBB_FOUND)
   add_library(leafproof_openvdb INTERFACE)
   target_include_directories(leafproof_openvdb SYSTEM INTERFACE ${LEAFPROOF_OPENVDB_INCLUDE})
   target_link_libraries(leafproof_openvdb INTERFACE ${LEAFPROOF_OPENVDB_LIBRARY} TBB::tbb)

@@ -17,8 +17,8 @@ say() { printf 'get_nanovdb: %s\n' "$*" >&2; }
 
 # The library version of the headers under a folder, "32.9.0"; nothing when there are none.
 version_in() {
-  awk '$1 == "#define" && $2 ~ /^NANOVDB_(MAJOR|MINOR|PATCH)_VERSION_NUMBER$/ { v = v s $3; s = "." }
-       END { print v }' "$1/nanovdb/NanoVDB.h" 2>/dev/null || true
+  awk '$1 == "#define" && $2 ~ /^NANOVDB_(MAJOR|MINOR|PATCH)_VERSION_NUMBER$/ { v = v "." $3 }
+       END { print substr(v, 2) }' "$1/nanovdb/NanoVDB.h" 2>/dev/null || true
 }
 fits() { [[ $1 =~ ^32\.([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 9)); }
 
