@@ -1,26 +1,57 @@
 // Known answers in the format of [F]: read strictly, run on a backend, count.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
-#include <variant>
+#include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "oracle/compare.h"
 
 namespace leafproof::oracle {
 
-struct Vector {
-  Case question;
-  Answer expected;         // Layout from `voxels`, Maps, or an Error whose kind is all that counts
-  std::string file, op;    // identity [F]: file, op, params, id
-  std::string convolution;  // the raw JSON of a convolution case, kept for the backends that answer it
+/// The numbers of a file themselves, so that a layout derived by the reference is judged by them
+/// too.
+struct Expected {
+  std::vector<std::vector<Voxel>> voxels;  // per member, in canonical order
+  std::vector<std::optional<reference::Box>> boxes;
+  std::vector<std::array<std::uint64_t, 3>> node_counts;  // leaf, lower, upper
 };
 
-/// Throws Error(Corrupt) naming file, group, case and key: unknown keys, wrong shapes, voxels out of
-/// canonical order, a node count or box that contradicts the voxels.
+struct Vector {
+  Case question;
+  Answer expected;     // Layout from `voxels`, Maps, or an Error whose kind is all that counts;
+                       // NotImplemented for an operation of [K] [M] [V]
+  Expected written;    // when `expected` is a Layout
+  std::string file;    // identity [F]: file, op, params, id
+  std::string params;  // JSON text, keys sorted
+  std::int64_t id = 0;
+  std::string
+      convolution;  // the raw JSON of a convolution case, kept for the backends that answer it
+};
+
+/// Throws Error(Corrupt) naming file, group, case and key: unknown, repeated or missing keys, wrong
+/// shapes, voxels out of canonical order, a node count or box that contradicts the voxels, an
+/// identity used twice. Error(InvalidArgument) when the file cannot be read.
 std::vector<Vector> read_vectors(const std::filesystem::path& file);
 
-/// Judges one answer: order and voxels, boxes and node counts of `expected`, or the error's kind.
+/// Judges one answer: order and voxels, boxes and node counts of `expected`, and then the whole
+/// layout [G-9]; the maps; or the error's kind.
 Verdict judge(const Vector& vector, const Answer& actual);
+
+struct Tally {
+  std::int64_t passed = 0, failed = 0, not_implemented = 0;
+};
+
+/// Runs every vector on a backend, in order; `on_verdict` is called with each.
+Tally run_vectors(const std::vector<Vector>& vectors, const Backend& backend,
+                  const std::function<void(const Vector&, const Verdict&)>& on_verdict = {});
+
+/// The `*.json` files of a folder, by name; or the file itself. Error(InvalidArgument) when there
+/// is none.
+std::vector<std::filesystem::path> vector_files(const std::filesystem::path& folder_or_file);
 
 }  // namespace leafproof::oracle

@@ -1,0 +1,761 @@
+// Cases drawn from a seed: parameters, then members made for them, then what else the operation
+// takes. Every eighth case is one that must be refused, broken in exactly one way.
+//
+// Draws are made one per statement or in braces, never twice in one expression or argument list:
+// their order must not depend on the compiler.
+#include "oracle/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "oracle/random.h"
+#include "oracle/shapes.h"
+#include "reference/canonical_order.h"
+#include "reference/error.h"
+
+namespace leafproof::oracle {
+namespace {
+
+using reference::Error;
+using reference::ErrorKind;
+
+constexpr std::uint64_t kSemanticsVersion = 1;
+constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxVoxel = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMinVoxel = std::numeric_limits<std::int32_t>::min();
+
+bool from_lists(Op op) {
+  return op == Op::FromIjk || op == Op::FromPoints;
+}
+bool takes_other(Op op) {
+  return op == Op::Merge || op == Op::Intersect || op == Op::Subtract;
+}
+
+std::int64_t volume(Triple t) {
+  return t[0] * t[1] * t[2];
+}
+Triple widths(const Case& c) {
+  return {c.hi[0] - c.lo[0] + 1, c.hi[1] - c.lo[1] + 1, c.hi[2] - c.lo[2] + 1};
+}
+std::string text(Triple t) {
+  return fmt::format("({},{},{})", t[0], t[1], t[2]);
+}
+
+// --- parameters
+// -----------------------------------------------------------------------------------
+
+/// One value for every axis, or one per axis.
+template <class Draw>
+Triple per_axis(Random& r, Draw draw) {
+  Triple t{};
+  const bool isotropic = r.one_in(2);
+  for (std::size_t a = 0; a < 3; ++a) t[a] = a > 0 && isotropic ? t[0] : draw();
+  return t;
+}
+
+void draw_refine_factor(Case& c, Random& r, bool safe) {
+  c.factor = per_axis(
+      r, [&] { return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64}); });
+  if (safe) c.factor = per_axis(r, [&] { return r.between(1, 5); });
+  if (!safe && r.one_in(16)) c.factor = {r.pick<std::int64_t>({127, 128, 129, 1000, 1024}), 2, 1};
+  std::swap(c.factor[0], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
+  // The largest axis gives way until one voxel's image is small enough for a quick answer.
+  while (volume(c.factor) > 4096) {
+    auto& largest = *std::max_element(c.factor.begin(), c.factor.end());
+    largest = (largest + 1) / 2;
+  }
+}
+
+void draw_coarsen_factor(Case& c, Random& r, bool safe) {
+  c.factor = per_axis(r, [&] {
+    return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64, 127, 128, 129});
+  });
+  if (!safe && r.one_in(8))
+    c.factor[static_cast<std::size_t>(r.between(0, 2))] =
+        r.pick<std::int64_t>({4096, std::int64_t{1} << 20, kMaxVoxel, kMaxVoxel + 1, kMaxVoxel + 2,
+                              std::int64_t{1} << 40, kMax64});
+}
+
+void draw_dilation(Case& c, Random& r, bool safe) {
+  switch (r.between(0, safe ? 6 : 8)) {
+    case 0:
+    case 1:
+      c.lo = {-1, -1, -1}, c.hi = {1, 1, 1};
+      break;
+    case 2:
+      c.lo = {-1, -1, -1}, c.hi = {0, 0, 0};
+      break;
+    case 3:
+      c.lo = {0, 0, 0}, c.hi = {1, 1, 1};
+      break;
+    case 4: {
+      const std::int64_t radius = r.between(0, 4);
+      c.lo = {-radius, -radius, -radius}, c.hi = {radius, radius, radius};
+      break;
+    }
+    case 5:  // anisotropic, any signs: the box need not hold 0
+      c.lo = {r.between(-9, 9), r.between(-9, 9), r.between(-9, 9)};
+      for (std::size_t a = 0; a < 3; ++a) c.hi[a] = c.lo[a] + r.between(0, 9);
+      break;
+    case 6: {  // wide on one axis
+      const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+      const std::int64_t width = r.pick<std::int64_t>({17, 65, 129, 1023, 1024});
+      c.lo = {r.between(-2, 0), r.between(-2, 0), r.between(-2, 0)};
+      c.hi = {0, 0, 0};
+      c.lo[axis] = r.between(-width + 1, 0);
+      c.hi[axis] = c.lo[axis] + width - 1;
+      break;
+    }
+    case 7:  // a shift by whole nodes, and by one voxel less or more
+      for (auto& x : c.lo) {
+        const std::int64_t by = r.pick<std::int64_t>({-4096, -128, -8, 0, 8, 128, 4096});
+        x = by + r.between(-1, 1);
+      }
+      for (std::size_t a = 0; a < 3; ++a) c.hi[a] = c.lo[a] + r.between(0, 2);
+      break;
+    default: {  // a shift as wide as the lattice, or wider than it
+      const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+      c.lo = {0, 0, 0}, c.hi = {1, 1, 1};
+      c.lo[axis] = r.pick<std::int64_t>({std::int64_t{1} << 31, -(std::int64_t{1} << 31),
+                                         (std::int64_t{1} << 32) - 2, 1 - (std::int64_t{1} << 32),
+                                         std::int64_t{1} << 40, kMin64, kMax64 - 1});
+      c.hi[axis] = c.lo[axis] + r.between(0, 1);
+    }
+  }
+}
+
+void draw_erosion(Case& c, Random& r) {
+  switch (r.between(0, 4)) {
+    case 0:
+    case 1:
+      c.lo = {-1, -1, -1}, c.hi = {1, 1, 1};
+      break;
+    case 2:  // one side only
+      c.lo = {-r.between(0, 1), -r.between(0, 1), -r.between(0, 1)};
+      c.hi = {r.between(0, 1), r.between(0, 1), r.between(0, 1)};
+      break;
+    case 3:
+      c.lo = {r.between(-4, 0), r.between(-4, 0), r.between(-4, 0)};
+      c.hi = {r.between(0, 4), r.between(0, 4), r.between(0, 4)};
+      break;
+    default: {  // wide on one axis
+      const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+      const std::int64_t width = r.pick<std::int64_t>({17, 65, 129, 1023, 1024});
+      c.lo[axis] = r.between(-width + 1, 0);
+      c.hi[axis] = c.lo[axis] + width - 1;
+    }
+  }
+}
+
+void draw_parameters(Case& c, Random& r, bool safe) {
+  if (c.op == Op::Refine) draw_refine_factor(c, r, safe);
+  if (c.op == Op::Coarsen) draw_coarsen_factor(c, r, safe);
+  if (c.op == Op::DilateBox) draw_dilation(c, r, safe);
+  if (c.op == Op::ErodeBox) draw_erosion(c, r);
+}
+
+/// Where members lie so that the *result* meets the boundaries, and how many voxels they may have.
+Place place_for(const Case& c, Random& r, bool safe) {
+  Place place;
+  place.ends = !safe;
+  // One case in 16 is larger than the others.
+  std::int64_t budget = safe ? 200 : r.one_in(16) ? 20'000 : 2'500;
+  if (c.op == Op::Refine) {
+    place.denominator = c.factor;
+    budget /= volume(c.factor);
+  } else if (c.op == Op::Coarsen) {
+    place.numerator = c.factor;
+  } else if (c.op == Op::DilateBox || c.op == Op::Dual) {
+    place.shift = r.one_in(2) ? c.lo : c.hi;
+    budget /= c.op == Op::Dual ? 4 : std::max<std::int64_t>(1, volume(widths(c)) / 2);
+  } else if (c.op == Op::ErodeBox) {
+    budget /= std::max<std::int64_t>(1, volume(widths(c)) / 27);
+  }
+  place.budget = std::max<std::int64_t>(1, budget);
+  return place;
+}
+
+// --- members
+// --------------------------------------------------------------------------------------
+
+/// Which members are empty. Cases 0 ... 30 have every pattern of 0 to 4 members, and so on round.
+std::vector<bool> draw_emptiness(Random& r, std::uint64_t number) {
+  if (r.one_in(10)) {
+    std::vector<bool> empty(
+        static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33})));
+    for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(3);
+    return empty;
+  }
+  const std::uint64_t pattern = number % 31 + 1;  // a leading 1, then a bit per member
+  std::vector<bool> empty;
+  for (std::uint64_t bits = pattern; bits > 1; bits /= 2) empty.push_back(bits % 2 == 0);
+  return empty;
+}
+
+std::array<double, 3> draw_sizes(Random& r) {
+  const auto draw = [&] {
+    return r.pick<double>({1, 1, 0.5, 2, 0.25, 0.1, 0.05, 1.0 / 3, 3, 1e-3, 1024, 0.013});
+  };
+  std::array<double, 3> sizes{};
+  const bool isotropic = r.one_in(2);
+  for (std::size_t a = 0; a < 3; ++a) sizes[a] = a > 0 && isotropic ? sizes[0] : draw();
+  return sizes;
+}
+
+Map draw_map(Random& r) {
+  Map map;
+  if (r.one_in(5)) return map;
+  map.voxel_size = draw_sizes(r);
+  for (auto& o : map.origin)
+    o = r.pick<double>({0, 0, -0.5, 0.37, -1000.25, 1e6, 1.0 / 3, 17.75, -3e-7});
+  return map;
+}
+
+std::string draw_name(Random& r, std::size_t member) {
+  switch (r.between(0, 5)) {
+    case 0:
+      return "";
+    case 1:
+      return std::string(255, static_cast<char>('a' + member % 26));  // the longest that fits
+    case 2:
+      return "n\xC3\xBA"
+             "mero " +
+             std::to_string(member);  // UTF-8
+    default:
+      return "member " + std::to_string(member);
+  }
+}
+
+/// A copy moved by `by`, less what would leave the lattice.
+std::vector<Voxel> moved(const std::vector<Voxel>& voxels, Triple by) {
+  std::vector<Voxel> result;
+  for (const Voxel v : voxels) {
+    const Triple c{v.x + by[0], v.y + by[1], v.z + by[2]};
+    const auto [low, high] = std::minmax({c[0], c[1], c[2]});
+    if (low >= kMinVoxel && high <= kMaxVoxel)
+      result.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
+                        static_cast<std::int32_t>(c[2])});
+  }
+  reference::make_canonical(result);
+  return result;
+}
+
+/// The family of a case's first member: all of them in turn.
+const Shape& shape_of(std::uint64_t number) {
+  return shapes()[number % shapes().size()];
+}
+
+const Shape& draw_shape(Random& r, bool ends) {
+  for (;;) {
+    const Shape& shape = r.pick(shapes());
+    if (ends || !shape.needs_ends) return shape;
+  }
+}
+
+std::vector<Voxel> draw_member(const Case& c, Random& r, const Shape& shape, Place place) {
+  if (c.op == Op::ErodeBox && r.one_in(3)) return make_erodible(r, place, c.lo, c.hi);
+  place.budget = std::max<std::int64_t>(1, place.budget / r.pick<std::int64_t>({1, 1, 4, 64}));
+  return make_member(r, shape, place);
+}
+
+void draw_members(Case& c, Random& r, const Shape& first, Place place,
+                  const std::vector<bool>& empty) {
+  const auto live = std::count(empty.begin(), empty.end(), false);
+  place.budget = std::max<std::int64_t>(1, place.budget / std::max<std::int64_t>(1, live));
+  const Shape* shape = &first;
+  const bool twins = r.one_in(6);  // members with equal coordinates, or nearly so
+  const std::vector<Voxel>* original = nullptr;
+  c.source.members.resize(empty.size());
+  for (std::size_t i = 0; i < empty.size(); ++i) {
+    c.source.maps.push_back(draw_map(r));
+    c.source.names.push_back(draw_name(r, i));
+    if (empty[i]) continue;
+    auto& member = c.source.members[i];
+    if (twins && original != nullptr)
+      member = moved(*original, {r.one_in(3) ? 1 : 0, 0, 0});
+    else
+      member = draw_member(c, r, *shape, place);
+    if (original == nullptr) original = &member;
+    shape = &draw_shape(r, place.ends);
+  }
+}
+
+// --- what else an operation takes
+// -----------------------------------------------------------------
+
+/// Raw lists: every order, repeats adjacent and far apart.
+void unsort(Batch& batch, Random& r) {
+  for (auto& list : batch.members) {
+    const std::size_t size = list.size();
+    const std::int64_t repeat = r.pick<std::int64_t>({0, 1, 3});  // one voxel in so many
+    for (std::size_t i = 0; i < size && repeat > 0; ++i)
+      if (r.one_in(repeat)) list.push_back(list[i]);
+    switch (r.between(0, 3)) {
+      case 0:
+        std::reverse(list.begin(), list.end());
+        break;
+      case 1:
+        break;  // canonical, then the repeats
+      default:
+        r.shuffle(list);
+    }
+  }
+}
+
+/// Points in the cells of the drawn voxels: centres, exact halves and their neighbours, anything.
+void make_points(Case& c, Random& r) {
+  unsort(c.source, r);
+  const double below = std::nextafter(0.5, 0.0);
+  for (std::size_t i = 0; i < c.source.size(); ++i) {
+    const Map& map = c.source.maps[i];
+    std::vector<Point> list;
+    for (const Voxel v : c.source.members[i]) {
+      const std::array<std::int32_t, 3> voxel{v.x, v.y, v.z};
+      Point p{};
+      for (std::size_t a = 0; a < 3; ++a) {
+        double jitter = r.pick<double>({0, 0, 0.5, -0.5, below, -below, 0.25, 2});
+        if (jitter == 2) jitter = static_cast<double>(r.between(-499, 499)) / 1000;
+        const double x = voxel[a] + jitter;
+        const double scaled = x * map.voxel_size[a];
+        p[a] = scaled + map.origin[a];
+      }
+      list.push_back(p);
+    }
+    c.points.push_back(std::move(list));
+    c.source.members[i].clear();
+  }
+}
+
+std::vector<std::int64_t> draw_view(Random& r, std::int64_t members) {
+  std::vector<std::int64_t> view;
+  if (members == 0) return view;
+  const std::int64_t kind = r.between(0, 5);
+  for (std::int64_t i = 0; i < members; ++i) view.push_back(kind == 0 ? members - 1 - i : i);
+  if (kind == 1) {  // a subset, perhaps of none
+    std::vector<std::int64_t> subset;
+    for (const auto i : view)
+      if (r.one_in(2)) subset.push_back(i);
+    return subset;
+  }
+  if (kind == 2) return {r.between(0, members - 1)};
+  if (kind == 3) {  // one member repeated
+    const std::int64_t member = r.between(0, members - 1);
+    return {member, member};
+  }
+  if (kind == 4) r.shuffle(view);
+  if (kind == 5)  // any selection, repeats included
+    for (auto& i : view) i = r.between(0, members - 1);
+  return view;
+}
+
+/// The members that the operation reads [T-9]; the view's indices must be good.
+std::vector<const std::vector<Voxel>*> read_members(const Case& c) {
+  std::vector<const std::vector<Voxel>*> members;
+  if (c.view)
+    for (const auto i : *c.view) members.push_back(&c.source.members[static_cast<std::size_t>(i)]);
+  else
+    for (const auto& member : c.source.members) members.push_back(&member);
+  return members;
+}
+
+Masks draw_mask(const Case& c, Random& r) {
+  Masks masks;
+  for (const auto* member : read_members(c)) {
+    const std::size_t size = member->size();
+    std::vector<std::uint8_t> mask(size);
+    const std::int64_t kind = r.between(0, 7);
+    const std::int64_t one =
+        r.between(0, std::max<std::int64_t>(0, static_cast<std::int64_t>(size) - 1));
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      mask[i] = kind == 0   ? 0
+                : kind == 1 ? 1
+                : kind == 2 ? row == one
+                : kind == 3 ? row != one
+                : kind == 4 ? 2 * i < size  // asymmetric: rows taken in another order show
+                : kind == 5 ? i % 7 < 3     // a prime period: exchanged blocks show
+                : kind == 6 ? r.one_in(10)
+                            : r.one_in(2);
+    }
+    masks.push_back(std::move(mask));
+  }
+  return masks;
+}
+
+Batch draw_other(const Case& c, Random& r, const Place& place) {
+  Batch other;
+  for (const auto* member : read_members(c)) {
+    std::vector<Voxel> voxels;
+    switch (r.between(0, 7)) {
+      case 0:
+        voxels = *member;
+        break;
+      case 1:
+        break;  // empty
+      case 2:   // moved by a voxel, a leaf, a lower or an upper node
+        voxels = moved(*member, {r.pick<std::int64_t>({-1, 1, 8, 128, 4096}), 0, r.between(-1, 1)});
+        break;
+      case 3:  // a part of it
+        for (const Voxel v : *member)
+          if (r.one_in(2)) voxels.push_back(v);
+        break;
+      case 4:  // all but one: a difference of one voxel
+        voxels = *member;
+        if (!voxels.empty())
+          voxels.erase(voxels.begin() + r.between(0, static_cast<std::int64_t>(voxels.size()) - 1));
+        break;
+      case 5:
+      case 6:  // a part of it and something else
+        voxels = make_member(r, draw_shape(r, place.ends), place);
+        for (const Voxel v : *member)
+          if (r.one_in(3)) voxels.push_back(v);
+        reference::make_canonical(voxels);
+        break;
+      default:
+        voxels = make_member(r, draw_shape(r, place.ends), place);
+    }
+    other.maps.push_back(draw_map(r));  // of its own, and not to be read [T-10]
+    other.names.push_back("other " + std::to_string(other.members.size()));
+    other.members.push_back(std::move(voxels));
+  }
+  return other;
+}
+
+void draw_rest(Case& c, Random& r, const Place& place) {
+  if (c.op == Op::FromIjk) unsort(c.source, r);
+  if (c.op == Op::FromPoints) make_points(c, r);
+  if (!from_lists(c.op) && r.one_in(4))
+    c.view = draw_view(r, static_cast<std::int64_t>(c.source.size()));
+  if (c.op == Op::Prune || (c.op == Op::Refine && r.one_in(3))) c.mask = draw_mask(c, r);
+  if (takes_other(c.op)) c.other = draw_other(c, r, place);
+}
+
+std::string parameters_text(const Case& c) {
+  std::string s;
+  if (c.op == Op::Refine || c.op == Op::Coarsen) s += "; factor " + text(c.factor);
+  if (c.op == Op::DilateBox || c.op == Op::ErodeBox)
+    s += "; box " + text(c.lo) + " to " + text(c.hi);
+  if (c.mask) s += "; masked";
+  if (c.view) s += fmt::format("; a view of {}", c.view->size());
+  return s + fmt::format("; {} members", c.source.size());
+}
+
+// --- refusals
+// -------------------------------------------------------------------------------------
+
+/// Breaks a good case in one way; false when the way does not apply to it.
+struct Refusal {
+  std::string_view reason;
+  bool (*apply)(Case&, Random&);
+};
+
+std::size_t any_member(const Case& c, Random& r) {
+  return static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(c.source.size()) - 1));
+}
+std::size_t any_axis(Random& r) {
+  return static_cast<std::size_t>(r.between(0, 2));
+}
+
+const std::vector<Refusal>& refusals() {
+  static const std::vector<Refusal> all{
+      {"a factor below 1 [T-11]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::Refine && c.op != Op::Coarsen) return false;
+         c.factor[any_axis(r)] = r.pick<std::int64_t>({0, -1, -2, kMin64});
+         return true;
+       }},
+      {"a factor over 1024 [T-11]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::Refine) return false;
+         c.factor[any_axis(r)] =
+             r.pick<std::int64_t>({1025, std::int64_t{1} << 31, std::int64_t{1} << 32, kMax64});
+         return true;
+       }},
+      {"lo above hi [T-11]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::DilateBox) return false;
+         const std::size_t a = any_axis(r);
+         c.lo[a] = r.pick<std::int64_t>({1, 5, kMax64});
+         c.hi[a] = c.lo[a] - 1;
+         if (r.one_in(4)) c.lo[a] = kMax64, c.hi[a] = kMin64;
+         return true;
+       }},
+      {"a box over 1024 wide [T-11]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::DilateBox && c.op != Op::ErodeBox) return false;
+         const std::size_t a = any_axis(r);
+         switch (r.between(0, 3)) {
+           case 0:
+             c.lo[a] = 0, c.hi[a] = 1024;
+             break;
+           case 1:
+             c.lo[a] = -512, c.hi[a] = 512;
+             break;
+           case 2:
+             c.lo[a] = kMin64, c.hi[a] = kMax64;  // a width that wraps to 0
+             break;
+           default:
+             c.lo[a] = kMin64, c.hi[a] = 0;
+         }
+         return true;
+       }},
+      {"an erosion box without 0 [T-11]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::ErodeBox) return false;
+         const std::size_t a = any_axis(r);
+         const bool above = r.one_in(2);
+         c.lo[a] = above ? 1 : -3, c.hi[a] = above ? 3 : -1;
+         return true;
+       }},
+      {"mask lengths exchanged: the total is right [T-10]",
+       [](Case& c, Random&) {
+         if (!c.mask) return false;
+         for (auto& one : *c.mask)
+           for (auto& two : *c.mask)
+             if (one.size() != two.size()) return one.swap(two), true;
+         return false;
+       }},
+      {"a mask one flag too long, or too short [T-10]",
+       [](Case& c, Random& r) {
+         if (!c.mask || c.mask->empty()) return false;
+         auto& mask = (*c.mask)[static_cast<std::size_t>(
+             r.between(0, static_cast<std::int64_t>(c.mask->size()) - 1))];
+         if (mask.empty() || r.one_in(2))
+           mask.push_back(1);
+         else
+           mask.pop_back();
+         return true;
+       }},
+      {"a mask list too many, or too few [T-10]",
+       [](Case& c, Random& r) {
+         if (!c.mask) return false;
+         if (c.mask->empty() || r.one_in(2))
+           c.mask->emplace_back();
+         else
+           c.mask->pop_back();
+         return true;
+       }},
+      {"two batches of unequal size [T-10]",
+       [](Case& c, Random& r) {
+         if (!c.other) return false;
+         if (c.other->members.empty() || r.one_in(2)) {
+           c.other->members.emplace_back();
+           c.other->maps.emplace_back();
+           c.other->names.emplace_back();
+         } else {
+           c.other->members.pop_back();
+           c.other->maps.pop_back();
+           c.other->names.pop_back();
+         }
+         return true;
+       }},
+      {"a view of a member that is not there [E-3]",
+       [](Case& c, Random& r) {
+         if (from_lists(c.op) || c.mask || c.other) return false;
+         if (!c.view) c.view.emplace();
+         const auto size = static_cast<std::int64_t>(c.source.size());
+         c.view->push_back(
+             r.pick<std::int64_t>({size, size + 1, -1, kMax64, kMin64, std::int64_t{1} << 32}));
+         return true;
+       }},
+      {"a result one voxel outside the lattice [L-5]",
+       [](Case& c, Random& r) {
+         if (c.source.size() == 0 || c.view) return false;
+         const std::size_t m = any_member(c, r), a = any_axis(r);
+         const bool high = r.one_in(2);
+         Triple at{};
+         if (c.op == Op::Dual) {
+           at[a] = kMaxVoxel;
+         } else if (c.op == Op::DilateBox) {
+           c.lo[a] = -1, c.hi[a] = 1;
+           at[a] = high ? kMaxVoxel : kMinVoxel;
+         } else if (c.op == Op::Refine && !c.mask) {
+           c.factor[a] = r.between(2, 5);
+           at[a] = high ? (kMaxVoxel + 1) / c.factor[a]
+                        : reference::floor_div(kMinVoxel - 1, c.factor[a]);
+         } else if (c.op == Op::FromPoints) {
+           const Map& map = c.source.maps[m];
+           const double outside = high ? 2147483648.0 : -2147483649.0;
+           const double scaled = outside * map.voxel_size[a];
+           c.points[m].push_back({0, 0, 0});
+           c.points[m].back()[a] = r.one_in(4) ? (high ? 1e308 : -1e308) : scaled + map.origin[a];
+           // Rounding may bring it back to the edge: a further voxel is surely outside.
+           if (std::abs(c.points[m].back()[a]) < 1e300)
+             c.points[m].back()[a] += high ? map.voxel_size[a] : -map.voxel_size[a];
+           return true;
+         } else {
+           return false;
+         }
+         c.source.members[m].push_back({static_cast<std::int32_t>(at[0]),
+                                        static_cast<std::int32_t>(at[1]),
+                                        static_cast<std::int32_t>(at[2])});
+         reference::make_canonical(c.source.members[m]);
+         return true;
+       }},
+      {"NaN or infinity among the points [T-1]",
+       [](Case& c, Random& r) {
+         if (c.op != Op::FromPoints || c.source.size() == 0) return false;
+         auto& list = c.points[any_member(c, r)];
+         list.push_back({0, 0, 0});
+         const double inf = std::numeric_limits<double>::infinity();
+         list.back()[any_axis(r)] =
+             r.pick<double>({std::numeric_limits<double>::quiet_NaN(), inf, -inf});
+         return true;
+       }},
+      {"a map that is not finite and positive [G-7]",
+       [](Case& c, Random& r) {
+         if (!from_lists(c.op) || c.source.size() == 0) return false;
+         Map& map = c.source.maps[any_member(c, r)];
+         const double inf = std::numeric_limits<double>::infinity();
+         const double nan = std::numeric_limits<double>::quiet_NaN();
+         if (r.one_in(2))
+           map.voxel_size[any_axis(r)] = r.pick<double>({0.0, -0.0, -1.0, inf, nan});
+         else
+           map.origin[any_axis(r)] = r.pick<double>({inf, -inf, nan});
+         for (auto& list : c.points) list.clear();  // so that only the map is wrong
+         return true;
+       }},
+      {"a map that the pass makes infinite, or zero [G-7]",
+       [](Case& c, Random& r) {
+         if (c.source.size() == 0 || c.view) return false;
+         Map& map = c.source.maps[any_member(c, r)];
+         const std::size_t a = any_axis(r);
+         if (c.op == Op::Coarsen) {
+           c.factor[a] = 16;
+           map.voxel_size[a] = 1e308;
+         } else if (c.op == Op::Refine) {
+           c.factor[a] = 2;
+           map.voxel_size[a] = std::numeric_limits<double>::denorm_min();
+         } else if (c.op == Op::Dual) {
+           map.voxel_size[a] = 1.7e308;
+           map.origin[a] = -1.7e308;
+         } else {
+           return false;
+         }
+         return true;
+       }},
+      {"a name of 256 bytes, or with an inner NUL [G-7]",
+       [](Case& c, Random& r) {
+         if (!from_lists(c.op) || c.source.size() == 0) return false;
+         c.source.names[any_member(c, r)] =
+             r.one_in(2) ? std::string(256, 'x') : std::string("a\0b", 3);
+         return true;
+       }},
+  };
+  return all;
+}
+
+/// A good case of moderate size, away from the ends of the lattice, with at least two members.
+Case safe_case(Op op, Random& r) {
+  Case c;
+  c.op = op;
+  draw_parameters(c, r, /*safe=*/true);
+  const Place place = place_for(c, r, /*safe=*/true);
+  std::vector<bool> empty(static_cast<std::size_t>(r.between(2, 4)));
+  for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(4);
+  draw_members(c, r, draw_shape(r, false), place, empty);
+  draw_rest(c, r, place);
+  return c;
+}
+
+Case refused_case(Op op, Random& r, std::uint64_t number) {
+  const auto& all = refusals();
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    Case c = safe_case(op, r);
+    const Refusal& refusal = all[(number / 8 + attempt / 2) % all.size()];
+    if (!refusal.apply(c, r)) continue;
+    c.comment = fmt::format("refused: {}{}", refusal.reason, parameters_text(c));
+    return c;
+  }
+}
+
+Case ordinary_case(Op op, Random& r, std::uint64_t number) {
+  Case c;
+  c.op = op;
+  draw_parameters(c, r, /*safe=*/false);
+  const Place place = place_for(c, r, /*safe=*/false);
+  const Shape& shape = shape_of(number);
+  draw_members(c, r, shape, place, draw_emptiness(r, number));
+  draw_rest(c, r, place);
+  c.comment = fmt::format("{}: {}{}", shape.name, shape.reason, parameters_text(c));
+  return c;
+}
+
+// --- boundary classes
+// -----------------------------------------------------------------------------
+
+/// What a member's voxels, in any order, show by themselves.
+void touch(std::vector<Voxel> voxels, std::set<Boundary>& touched) {
+  if (voxels.empty()) touched.insert(Boundary::EmptyMember);
+  reference::make_canonical(voxels);
+  for (std::size_t i = 0; i < voxels.size(); ++i) {
+    const Voxel v = voxels[i];
+    const auto [low, high] = std::minmax({v.x, v.y, v.z});
+    if (low < 0) touched.insert(Boundary::NegativeOctant);
+    if (low < kMinVoxel + 4096 || high > kMaxVoxel - 4096) touched.insert(Boundary::Range);
+    if (i == 0) continue;
+    const Voxel u = voxels[i - 1];
+    if (reference::root_tile(u) != reference::root_tile(v))
+      touched.insert(Boundary::RootTile);
+    else if (reference::upper_offset(u) != reference::upper_offset(v))
+      touched.insert(Boundary::Lower);
+    else if (reference::lower_offset(u) != reference::lower_offset(v))
+      touched.insert(Boundary::Leaf);
+  }
+}
+
+void touch(const reference::Grid& grid, std::set<Boundary>& touched) {
+  if (!grid.box) {
+    touched.insert(Boundary::EmptyMember);
+    return;
+  }
+  const auto& [min, max] = *grid.box;
+  const auto low = std::min({min.x, min.y, min.z}), high = std::max({max.x, max.y, max.z});
+  if (low < 0) touched.insert(Boundary::NegativeOctant);
+  if (low < kMinVoxel + 4096 || high > kMaxVoxel - 4096) touched.insert(Boundary::Range);
+  if (grid.tiles.size() > 1) touched.insert(Boundary::RootTile);
+  if (grid.lowers.size() > grid.uppers.size()) touched.insert(Boundary::Lower);
+  if (grid.leaves.size() > grid.lowers.size()) touched.insert(Boundary::Leaf);
+}
+
+}  // namespace
+
+Case generate(Op op, std::uint64_t seed, std::uint64_t number) {
+  const auto& known = topology_ops();
+  if (std::find(known.begin(), known.end(), op) == known.end())
+    throw Error(ErrorKind::InvalidArgument,
+                {.operation = "generate",
+                 .argument = "op",
+                 .value = std::string(to_string(op)),
+                 .reason = "cases are generated for the topology passes [T]",
+                 .member = {},
+                 .row = {}});
+  Random random{kSemanticsVersion, static_cast<std::uint64_t>(op), seed, number};
+  Case c = number % 8 == 7 ? refused_case(op, random, number) : ordinary_case(op, random, number);
+  c.id = fmt::format("{} --seed {} --case {}", to_string(op), seed, number);
+  return c;
+}
+
+std::int64_t cases_of_level(Op, int level) {
+  return level <= 1 ? 64 : level == 2 ? 512 : 20'000;
+}
+
+std::set<Boundary> boundaries_of(const Case& question, const Layout* result) {
+  std::set<Boundary> touched;
+  if (question.op != Op::FromPoints)
+    for (const auto& member : question.source.members) touch(member, touched);
+  for (const auto& list : question.points)
+    if (list.empty()) touched.insert(Boundary::EmptyMember);
+  if (question.other)
+    for (const auto& member : question.other->members) touch(member, touched);
+  if (result != nullptr)
+    for (const auto& grid : result->grids) touch(grid, touched);
+  return touched;
+}
+
+}  // namespace leafproof::oracle

@@ -1,0 +1,299 @@
+// Families of voxel sets. Draws are made one per statement or in braces, never twice in one
+// expression or argument list: their order must not depend on the compiler.
+#include "oracle/shapes.h"
+
+#include <array>
+#include <limits>
+
+#include "reference/canonical_order.h"
+
+namespace leafproof::oracle {
+namespace {
+
+using reference::floor_div;
+using reference::Triple;
+using reference::Voxel;
+using Voxels = std::vector<Voxel>;
+
+constexpr std::int64_t kMin = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+
+/// Adds a voxel unless it lies outside the lattice or the member is full.
+void add(Voxels& member, const Place& place, Triple c) {
+  for (const std::int64_t x : c)
+    if (x < kMin || x > kMax) return;
+  if (static_cast<std::int64_t>(member.size()) >= place.budget) return;
+  member.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
+                    static_cast<std::int32_t>(c[2])});
+}
+
+/// The first coordinate of some node of some level, on axis `a`, or its image under the operation.
+std::int64_t boundary(Random& r, const Place& place, std::size_t a) {
+  const std::int64_t node = r.pick<std::int64_t>({8, 128, 4096});
+  std::int64_t at = node * r.between(-2, 2);
+  if (r.one_in(8)) {
+    const std::int64_t power = std::int64_t{1} << r.pick<std::int64_t>({17, 20, 24});
+    at += r.one_in(2) ? power : -power;
+  }
+  if (place.ends && r.one_in(60)) at = r.one_in(2) ? kMax : kMin;
+  if (r.one_in(2)) return at;
+  std::int64_t image = 0;
+  if (__builtin_sub_overflow(at, place.shift[a], &image) ||
+      __builtin_mul_overflow(image, place.numerator[a], &image))
+    return at;
+  image = floor_div(image, place.denominator[a]);
+  return image < kMin || image > kMax ? at : image;
+}
+
+Triple anchor(Random& r, const Place& place) {
+  Triple at{};
+  for (std::size_t a = 0; a < 3; ++a)
+    at[a] = r.one_in(5) ? r.between(-20, 20) : boundary(r, place, a);
+  return at;
+}
+
+void single(Random& r, const Place& place, Voxels& member) {
+  const Triple at = anchor(r, place);
+  add(member, place, {at[0] - r.between(0, 1), at[1] - r.between(0, 1), at[2] - r.between(0, 1)});
+}
+
+void pair(Random& r, const Place& place, Voxels& member) {
+  Triple at = anchor(r, place), direction{};
+  do {
+    for (auto& d : direction) d = r.between(-1, 1);
+  } while (direction == Triple{0, 0, 0});
+  Triple next{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    // The two voxels lie on both sides of the boundary on every axis on which they differ.
+    const bool below = direction[a] > 0 || (direction[a] == 0 && r.one_in(2));
+    at[a] -= below ? 1 : 0;
+    next[a] = at[a] + direction[a];
+  }
+  add(member, place, at);
+  add(member, place, next);
+}
+
+void corners(Random& r, const Place& place, Voxels& member) {
+  const std::int64_t node = r.pick<std::int64_t>({8, 128, 4096});
+  const Triple at = anchor(r, place);
+  Triple origin{};
+  for (std::size_t a = 0; a < 3; ++a) origin[a] = floor_div(at[a], node) * node;
+  const std::int64_t chosen = r.one_in(2) ? 255 : r.between(1, 255);
+  for (int corner = 0; corner < 8; ++corner)
+    if (chosen >> corner & 1)
+      add(member, place,
+          {origin[0] + (corner & 1 ? node - 1 : 0), origin[1] + (corner & 2 ? node - 1 : 0),
+           origin[2] + (corner & 4 ? node - 1 : 0)});
+}
+
+void comb(Random& r, const Place& place, Voxels& member) {
+  static constexpr std::array<std::int64_t, 14> kTeeth{-4097, -4096, -129, -128, -9,  -8,   -1,
+                                                       0,     7,     8,    127,  128, 4095, 4096};
+  std::array<std::vector<std::int64_t>, 3> axis;
+  const std::int64_t first = r.between(0, 2);
+  const std::int64_t combed = r.one_in(4) ? 3 : r.between(1, 2);
+  for (std::int64_t a = 0; a < 3; ++a) {
+    auto& teeth = axis[static_cast<std::size_t>((first + a) % 3)];
+    const std::int64_t keep = combed == 3 ? 4 : combed == 2 ? 2 : 1;  // one tooth in so many
+    for (const std::int64_t tooth : kTeeth)
+      if (a < combed && r.one_in(keep)) teeth.push_back(tooth);
+    if (teeth.empty()) teeth.push_back(kTeeth[static_cast<std::size_t>(r.between(0, 13))]);
+  }
+  for (const auto x : axis[0])
+    for (const auto y : axis[1])
+      for (const auto z : axis[2]) add(member, place, {x, y, z});
+}
+
+void leaf(Random& r, const Place& place, Voxels& member) {
+  const Triple at = anchor(r, place);
+  Triple origin{};
+  for (std::size_t a = 0; a < 3; ++a) origin[a] = floor_div(at[a] - r.between(0, 1), 8) * 8;
+  const std::int64_t kind = r.between(0, 5);
+  const std::int64_t word = r.pick<std::int64_t>({0, 7, 3});
+  const std::int64_t hole = r.between(0, 511);
+  const std::int64_t step = r.pick<std::int64_t>({3, 5, 7, 9, 63, 64, 65});
+  for (std::int64_t n = 0; n < 512; ++n) {
+    const bool on = kind <= 1   ? true
+                    : kind == 2 ? n / 64 == word
+                    : kind == 3 ? n / 64 != word
+                    : kind == 4 ? n != hole
+                                : n % step == 0;
+    if (on) add(member, place, {origin[0] + n / 64, origin[1] + n / 8 % 8, origin[2] + n % 8});
+  }
+}
+
+/// Calls `visit` for every voxel of a box of random size that lies across an anchor.
+template <class Visit>
+void box_across(Random& r, const Place& place, std::int64_t widest, Visit visit) {
+  const Triple at = anchor(r, place);
+  Triple low{}, size{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    size[a] = r.between(1, widest);
+    low[a] = at[a] - r.between(0, size[a]);
+  }
+  while (size[0] * size[1] * size[2] > 4 * place.budget)
+    for (auto& s : size) s = (s + 1) / 2;
+  for (std::int64_t x = 0; x < size[0]; ++x)
+    for (std::int64_t y = 0; y < size[1]; ++y)
+      for (std::int64_t z = 0; z < size[2]; ++z)
+        visit(Triple{low[0] + x, low[1] + y, low[2] + z}, Triple{x, y, z});
+}
+
+void block(Random& r, const Place& place, Voxels& member) {
+  box_across(r, place, 12, [&](Triple c, Triple) { add(member, place, c); });
+}
+
+void parity(Random& r, const Place& place, Voxels& member) {
+  const Triple period{r.between(1, 3), r.between(1, 4), r.between(2, 5)};
+  const bool checkers = r.one_in(2);
+  box_across(r, place, 20, [&](Triple c, Triple d) {
+    const bool on = checkers
+                        ? (d[0] + d[1] + d[2]) % 2 == 0
+                        : d[0] % period[0] == 0 && d[1] % period[1] == 0 && d[2] % period[2] == 0;
+    if (on) add(member, place, c);
+  });
+}
+
+void shell(Random& r, const Place& place, Voxels& member) {
+  const Triple centre = anchor(r, place);
+  std::int64_t radius = r.between(2, 11);
+  while (radius > 1 && 14 * radius * radius > place.budget) --radius;
+  for (std::int64_t x = -radius - 1; x <= radius + 1; ++x)
+    for (std::int64_t y = -radius - 1; y <= radius + 1; ++y)
+      for (std::int64_t z = -radius - 1; z <= radius + 1; ++z) {
+        const std::int64_t off = x * x + y * y + z * z - radius * radius;
+        if (-radius <= off && off <= radius)
+          add(member, place, {centre[0] + x, centre[1] + y, centre[2] + z});
+      }
+}
+
+void random_box(Random& r, const Place& place, Voxels& member) {
+  const std::int64_t rarity = r.pick<std::int64_t>({2, 5, 20, 100});
+  box_across(r, place, 24, [&](Triple c, Triple) {
+    if (r.one_in(rarity)) add(member, place, c);
+  });
+}
+
+void scattered(Random& r, const Place& place, Voxels& member) {
+  const std::int64_t count = r.between(2, 9);
+  for (std::int64_t i = 0; i < count; ++i) add(member, place, anchor(r, place));
+}
+
+void tiles(Random& r, const Place& place, Voxels& member) {
+  const std::int64_t count = r.one_in(40) ? 300 : r.pick<std::int64_t>({31, 32, 33});
+  const bool in_a_row = r.one_in(2);
+  const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+  for (std::int64_t i = 0; i < count; ++i) {
+    Triple c{r.pick<std::int64_t>({0, 2048, 4095}), r.pick<std::int64_t>({0, 127, 4095}),
+             r.pick<std::int64_t>({0, 7, 4095})};
+    if (in_a_row)
+      c[axis] += (i - count / 2) * 4096;
+    else
+      for (auto& x : c) x += r.between(-400'000, 400'000) * 4096 / (place.ends ? 1 : 64);
+    add(member, place, c);
+  }
+}
+
+void line(Random& r, const Place& place, Voxels& member) {
+  Triple at = anchor(r, place);
+  const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+  const std::int64_t length = r.pick<std::int64_t>({9, 17, 129, 260});
+  at[axis] -= r.between(0, length);
+  for (std::int64_t i = 0; i < length; ++i) {
+    add(member, place, at);
+    ++at[axis];
+  }
+}
+
+void powers(Random& r, const Place& place, Voxels& member) {
+  const std::int64_t count = r.between(1, 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Triple c{};
+    for (auto& x : c) {
+      const std::int64_t power = std::int64_t{1} << r.pick<std::int64_t>({17, 20, 24, 30, 31});
+      x = r.one_in(2) ? power : -power;
+      x += r.between(-2, 1);
+      if (r.one_in(3)) x = r.between(-9, 9);
+    }
+    add(member, place, c);
+  }
+}
+
+void ends(Random& r, const Place& place, Voxels& member) {
+  Triple at = anchor(r, place);
+  const std::int64_t which = r.between(1, 7);  // the axes on which it lies at an end
+  for (std::size_t a = 0; a < 3; ++a)
+    if (which >> a & 1) at[a] = r.one_in(2) ? kMax - r.between(0, 9) : kMin + r.between(0, 9);
+  const std::int64_t width = r.between(1, 3);
+  for (std::int64_t x = 0; x < width; ++x)
+    for (std::int64_t y = 0; y < width; ++y)
+      for (std::int64_t z = 0; z < width; ++z)
+        add(member, place, {at[0] + x, at[1] + y, at[2] + z});
+}
+
+}  // namespace
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> all{
+      {"single", "a neighbour across a face, edge or corner of a node is missing", false, single},
+      {"pair", "two source leaves feed one target leaf and the last one wins", false, pair},
+      {"corners", "the eight corners of a leaf, lower or upper node, where 18 directions do not do",
+       false, corners},
+      {"comb", "division toward zero; node boundaries of every level on both sides of zero", false,
+       comb},
+      {"leaf", "prefix sums one word late, mOffset, the order of bits in a mask", false, leaf},
+      {"block", "degrees and boxes of solid boxes across a boundary; phantom nodes", false, block},
+      {"parity", "shifts that mix rows: alternating bits in every word", false, parity},
+      {"shell", "what people have: surfaces", false, shell},
+      {"random", "anything else, at several densities", false, random_box},
+      {"scattered", "node bases and counts: few voxels, a node of each level for every one", false,
+       scattered},
+      {"tiles", "root tiles sorted unsigned; tables of 31, 32, 33 and many tiles", false, tiles},
+      {"line", "one axis crosses many nodes: components permuted or dropped", false, line},
+      {"ends", "a result beyond 32 bits wraps", true, ends},
+      {"powers", "keys too narrow: coordinates around powers of two up to the ends of the lattice",
+       true, powers},
+      {"mixture", "nodes of one family between those of another", false,
+       [](Random& r, const Place& place, Voxels& member) {
+         Place half = place;
+         half.budget = std::max<std::int64_t>(1, place.budget / 2);
+         const auto first = static_cast<std::size_t>(r.between(0, 8));
+         const auto second = static_cast<std::size_t>(r.between(0, 8));
+         shapes()[first].make(r, half, member);
+         half.budget = place.budget;
+         shapes()[second].make(r, half, member);
+       }},
+  };
+  return all;
+}
+
+std::vector<Voxel> make_member(Random& random, const Shape& shape, const Place& place) {
+  Voxels member;
+  shape.make(random, place, member);
+  // A shape that fell wholly outside the lattice, or drew no voxel, becomes a single voxel.
+  while (member.empty()) single(random, place, member);
+  reference::make_canonical(member);
+  return member;
+}
+
+std::vector<Voxel> make_erodible(Random& random, const Place& place, Triple lo, Triple hi) {
+  Triple at = anchor(random, place);
+  Triple size{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    size[a] = hi[a] - lo[a] + 1 + (random.one_in(2) ? random.between(0, 2) : 0);
+    at[a] = std::clamp(at[a] + lo[a], kMin, kMax - size[a] + 1);
+  }
+  Voxels member;
+  const std::int64_t volume = size[0] * size[1] * size[2];
+  const std::int64_t hole = random.one_in(2) ? random.between(0, volume - 1) : -1;
+  Place whole = place;
+  whole.budget = std::max(place.budget, volume);
+  for (std::int64_t i = 0; i < volume; ++i)
+    if (i != hole)
+      add(member, whole,
+          {at[0] + i / (size[1] * size[2]), at[1] + i / size[2] % size[1], at[2] + i % size[2]});
+  reference::make_canonical(member);
+  return member;
+}
+
+}  // namespace leafproof::oracle
