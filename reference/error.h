@@ -1,5 +1,5 @@
-// The one error that the reference and the oracle refuse with: what was asked, which argument, which
-// value, and where it applies the member and the row [E-1]. Kinds are those of [E-3].
+// The one error that the reference and the oracle refuse with: what was asked, which argument,
+// which value, and where it applies the member and the row [E-1]. Kinds are those of [E-3].
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,11 @@
 
 namespace leafproof::reference {
 
+/// Bytes of each part of a stored ValueOnIndex grid, all multiples of 32 [G-6]. A part's number in
+/// the format, not a sizeof here; a test holds them against NanoVDB's own.
+inline constexpr std::uint64_t kGridBytes = 672, kTreeBytes = 64, kRootBytes = 96, kTileBytes = 32,
+                               kUpperBytes = 270400, kLowerBytes = 33856, kLeafBytes = 96;
+
 /// Inclusive box of voxels [G-5].
 struct Box {
   Voxel min, max;
@@ -20,20 +25,20 @@ struct Box {
 };
 
 struct Leaf {
-  Voxel origin;                          // its lowest corner, a multiple of 8
-  std::array<std::uint64_t, 8> mask{};   // bit n of 512: leaf offset n is on [G-4]
-  std::uint64_t offset = 0;              // mOffset: index of its first voxel, 1 for the first leaf
-  std::uint64_t prefix_sum = 0;          // mPrefixSum: seven 9-bit inclusive counts
-  Box box;                               // of voxels
-  std::uint64_t flags = 2;               // HasBBox
+  Voxel origin;                         // its lowest corner, a multiple of 8
+  std::array<std::uint64_t, 8> mask{};  // bit n of 512: leaf offset n is on [G-4]
+  std::uint64_t offset = 0;             // mOffset: index of its first voxel, 1 for the first leaf
+  std::uint64_t prefix_sum = 0;         // mPrefixSum: seven 9-bit inclusive counts
+  Box box;                              // of voxels
+  std::uint64_t flags = 2;              // HasBBox
 };
 
 /// Lower (16^3 leaves) or upper (32^3 lower nodes) node; children are stored in ascending offset.
 struct Node {
   Voxel origin;                           // a multiple of 128 or 4096
   std::vector<std::uint64_t> child_mask;  // 64 words (lower) or 512 (upper)
-  std::vector<std::uint64_t> children;    // per on-bit: index in the grid's array of the level below
-  Box box;                                // of voxels, not of nodes
+  std::vector<std::uint64_t> children;  // per on-bit: index in the grid's array of the level below
+  Box box;                              // of voxels, not of nodes
   std::uint64_t flags = 2;
 };
 
@@ -51,8 +56,8 @@ struct Grid {
   std::uint32_t flags = 0x20;          // 0x22 with a box, 0x20 when empty [G-6]
   std::uint64_t byte_size = 0;         // mGridSize
   std::uint64_t voxel_count = 0;
-  std::optional<Box> box;              // none when empty
-  std::array<double, 6> world_box{};   // min xyz, max xyz; +max, -max of double when empty [G-5]
+  std::optional<Box> box;             // none when empty
+  std::array<double, 6> world_box{};  // min xyz, max xyz; +max, -max of double when empty [G-5]
   std::vector<RootTile> tiles;
   std::vector<Node> uppers, lowers;
   std::vector<Leaf> leaves;
@@ -66,7 +71,9 @@ struct Layout {
   std::vector<std::uint64_t> leaf_offsets{0};   // B+1
 };
 
-/// The layout of a batch whose members are in canonical order. O(voxels).
+/// The layout of a batch. O(voxels). Errors: ShapeMismatch unless there are B maps and B names;
+/// InvalidArgument for a member out of canonical order, an illegal map or name; CapacityExceeded
+/// where the format's 32-bit counts cannot hold a count [L-6].
 Layout layout_of(const Batch& batch);
 
 /// The stored key of a root tile, from the coordinates of a voxel in it [G-3].

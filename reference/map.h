@@ -1,12 +1,17 @@
-// Maps after a pass [G-7]: each step one double operation, nothing contracted.
+// Maps after a pass [G-7]: each step one double operation, nothing contracted. f and f - 1 are
+// exact integers, each rounded to double once. Passes that are not here keep the map as it is.
+//
+// Refusals, in this order: the factor or stride as for its pass ([T-11], [K-7]); the given map; the
+// resulting map. A map is s and o, as the clause has it: s = 1e-310 is legal although the derived
+// field 1/s is infinite, and so is a map whose world box overflows; only s and o are judged.
 #pragma once
 
 #include "reference/lattice.h"
 
 namespace leafproof::reference {
 
-/// Refuses (InvalidArgument) a map whose numbers are not finite or whose voxel size is not positive,
-/// and a name over 255 bytes or with an inner NUL.
+/// Refuses (InvalidArgument) a map whose numbers are not finite or whose voxel size is not
+/// positive, and a name over 255 bytes or with an inner NUL.
 void check_map(const char* operation, const Map& map, std::int64_t member);
 void check_name(const char* operation, const std::string& name, std::int64_t member);
 
