@@ -1,0 +1,72 @@
+// Questions to a backend in one line each, and the little arithmetic on batches that laws need.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "oracle/case.h"
+#include "properties/arbitrary.h"
+#include "reference/passes.h"
+
+namespace leafproof::properties {
+
+inline Case ask(Op op, Batch source) {
+  Case question;
+  question.op = op;
+  question.id = "law";
+  question.source = std::move(source);
+  return question;
+}
+
+inline Case ask_scale(Op op, Batch source, Triple factor) {
+  Case question = ask(op, std::move(source));
+  question.factor = factor;
+  return question;
+}
+
+inline Case ask_box(Op op, Batch source, const Box& box) {
+  Case question = ask(op, std::move(source));
+  question.lo = box.lo;
+  question.hi = box.hi;
+  return question;
+}
+
+inline Case ask_two(Op op, Batch source, Batch other) {
+  Case question = ask(op, std::move(source));
+  question.other = std::move(other);
+  return question;
+}
+
+inline Case ask_mask(Op op, Batch source, Masks mask) {
+  Case question = ask(op, std::move(source));
+  question.mask = std::move(mask);
+  return question;
+}
+
+/// The same batch with every voxel moved by `by`; canonical order is made anew.
+inline Batch moved(const Batch& batch, const Triple& by) {
+  std::vector<std::vector<Voxel>> lists = batch.members;
+  for (auto& list : lists) {
+    for (Voxel& v : list) {
+      v = {static_cast<std::int32_t>(v.x + by[0]), static_cast<std::int32_t>(v.y + by[1]),
+           static_cast<std::int32_t>(v.z + by[2])};
+    }
+  }
+  return reference::from_ijk(lists, batch.maps, batch.names);
+}
+
+inline Triple product(const Triple& a, const Triple& b) {
+  return {a[0] * b[0], a[1] * b[1], a[2] * b[2]};
+}
+
+inline Triple sum(const Triple& a, const Triple& b) {
+  return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+}
+
+/// Every voxel of `part` is in `whole`, member by member.
+inline bool contains(const Batch& whole, const Batch& part) {
+  return reference::subtract(part, whole).members == std::vector<std::vector<Voxel>>(part.size());
+}
+
+}  // namespace leafproof::properties
