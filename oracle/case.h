@@ -51,18 +51,18 @@ struct Case {
   std::string id;       // where it comes from, for reports: "refine.json factor=[2,2,2] #3"
   std::string comment;  // which fault it would show
 
-  Triple factor{1, 1, 1};       // refine, coarsen, map_after (factor or stride)
+  Triple factor{1, 1, 1};           // refine, coarsen, map_after (factor or stride)
   Triple lo{0, 0, 0}, hi{0, 0, 0};  // dilate_box, erode_box
-  Op mapped = Op::Refine;       // map_after: the operation whose map is asked for
+  Op mapped = Op::Refine;           // map_after: the operation whose map is asked for
 
-  /// The operand(s). For from_ijk `source.members` are the raw lists (any order, repeats); for every
-  /// other operation they are in canonical order.
+  /// The operand(s). For from_ijk `source.members` are the raw lists (any order, repeats); for
+  /// every other operation they are in canonical order.
   Batch source;
   std::vector<std::vector<Point>> points;         // from_points
   std::optional<Batch> other;                     // merge, intersect, subtract
   std::optional<Masks> mask;                      // prune; refine when masked
-  std::optional<std::vector<std::int64_t>> view;  // the operation reads this view of `source` [T-9];
-                                                  // `other` and `mask` are in view order
+  std::optional<std::vector<std::int64_t>> view;  // the operation reads this view of `source`
+                                                  // [T-9]; `other` and `mask` are in view order
 };
 
 }  // namespace leafproof::oracle

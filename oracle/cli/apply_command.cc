@@ -1,0 +1,99 @@
+// `leafproof apply`: run a pass on a file.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "oracle/cli/commands.h"
+#include "oracle/cli/operation.h"
+#include "oracle/cli/terminal.h"
+#include "oracle/input/input.h"
+#include "oracle/layout_view.h"
+
+namespace leafproof::oracle::cli {
+namespace {
+
+struct Options {
+  OperationOptions operation;
+  std::vector<std::filesystem::path> inputs;
+  std::filesystem::path output;
+  std::string backend;
+  bool json = false;
+};
+
+std::string default_backend() {
+  const auto names = backend_names();
+  return std::find(names.begin(), names.end(), "host") == names.end() ? "reference" : "host";
+}
+
+int run(const Options& options) {
+  std::vector<std::string> notes;
+  const auto backend = make_backend(options.backend);
+  const Case question = make_case(options.operation, options.inputs, notes);
+  for (const auto& note : notes) say(note);
+  check_memory(question, options.backend);
+
+  const auto start = std::chrono::steady_clock::now();
+  Answer answer = backend->answer(question);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+  if (const auto* missing = std::get_if<NotImplemented>(&answer)) {
+    say(fmt::format("{} does not implement this: {}", options.backend, missing->reason));
+    return kDifferent;
+  }
+  GridBuffer buffer;
+  if (auto* layout = std::get_if<Layout>(&answer))
+    buffer = write_layout(*layout, free_memory());
+  else
+    buffer = std::move(std::get<GridBuffer>(answer));
+  write_nvdb(options.output, buffer);
+
+  // Read back by the side that trusts nothing: what is printed is what the bytes say.
+  const Layout written = read_layout(buffer);
+  const auto voxels = written.voxel_offsets.back();
+  if (options.json) {
+    std::cout << nlohmann::json{{"output", options.output.string()},
+                                {"backend", options.backend},
+                                {"members", written.grids.size()},
+                                {"voxels", voxels},
+                                {"leaves", written.leaf_offsets.back()},
+                                {"bytes", buffer.bytes.size()},
+                                {"seconds", seconds}}
+                     .dump()
+              << "\n";
+  } else {
+    fmt::print("{}: {} members, {} voxels, {} leaves, {} bytes, in {:.3f} s by {}\n",
+               options.output.string(), written.grids.size(), voxels, written.leaf_offsets.back(),
+               buffer.bytes.size(), seconds, options.backend);
+  }
+  return kEqual;
+}
+
+}  // namespace
+
+void add_apply(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  options->backend = default_backend();
+  CLI::App* command = app.add_subcommand("apply", "run a pass on a file, write a .nvdb");
+  command->description(
+      "Runs one pass on a batch read from files (meshes, point clouds, .npz voxel lists, .vdb, "
+      ".nvdb; several files are one batch) and writes the result as NanoVDB ValueOnIndex grids.");
+  options->operation.add_to(*command);
+  command->add_option("INPUT", options->inputs, "the files of the batch")->required();
+  command->add_option("-o,--output", options->output, "the .nvdb to write")->required();
+  command->add_option("--backend", options->backend,
+                      fmt::format("who builds it ({})", options->backend));
+  command->add_flag("--json", options->json, "print what was written as JSON");
+  command->footer(
+      "\nExamples:\n"
+      "  leafproof apply from_ijk bunny.obj horse.3ds --resolution 512 -o animals.nvdb\n"
+      "  leafproof apply refine animals.nvdb --factor 2,2,4 -o fine.nvdb\n"
+      "  leafproof apply dilate_box animals.nvdb --lo -1 --hi 1 --view 1,1 -o horses.nvdb\n"
+      "  leafproof apply prune scan.npz --mask keep.npy -o kept.nvdb");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace leafproof::oracle::cli

@@ -1,0 +1,137 @@
+// `leafproof check`: judge an answer that somebody else's program wrote.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "oracle/cli/commands.h"
+#include "oracle/cli/operation.h"
+#include "oracle/cli/terminal.h"
+#include "oracle/input/atomic_file.h"
+#include "oracle/input/input.h"
+#include "oracle/layout_view.h"
+#include "oracle/report.h"
+
+namespace leafproof::oracle::cli {
+namespace {
+
+struct Options {
+  OperationOptions operation;
+  std::vector<std::filesystem::path> files;  // the inputs, then the answer
+  std::string profile = "topology";
+  std::filesystem::path report;
+  bool json = false;
+};
+
+/// The voxels of a member on one side, for the picture; none where it cannot be read.
+std::vector<Voxel> voxels_of(const Layout& layout, std::int64_t member) {
+  const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, member));
+  if (index >= layout.grids.size()) return {};
+  return batch_of(layout).members[index];
+}
+
+Report report_of(const Options& options, const Case& question, const Answer& expected,
+                 const GridBuffer& actual, const Verdict& verdict,
+                 const std::vector<std::string>& notes) {
+  Report report;
+  report.command = "leafproof check";
+  report.version = LEAFPROOF_VERSION;
+  report.notes = notes;
+  report.html_path = options.report.string();
+  Row row;
+  row.operation = options.operation.op;
+  row.backend = options.files.back().filename().string();
+  row.input = options.files.front().filename().string();
+  row.cases = 1;
+  row.members = verdict.members;
+  row.voxels = verdict.voxels;
+  (verdict.ok() ? row.equal : row.different) = 1;
+  report.rows.push_back(row);
+  if (verdict.ok()) return report;
+  Failure failure;
+  failure.operation = row.operation;
+  failure.backend = row.backend;
+  failure.case_id = question.id;
+  failure.verdict = verdict;
+  const std::int64_t member = verdict.first ? verdict.first->member : -1;
+  if (const auto* layout = std::get_if<Layout>(&expected))
+    failure.expected_voxels = voxels_of(*layout, member);
+  try {
+    failure.actual_voxels = voxels_of(read_layout(actual), member);
+  } catch (const Error&) {
+    // Cannot be read: the verdict says why, and the picture shows the expected side alone.
+  }
+  report.failures.push_back(std::move(failure));
+  return report;
+}
+
+int run(const Options& options) {
+  const auto profile = parse_profile(options.profile);
+  if (!profile)
+    throw Error(ErrorKind::InvalidArgument,
+                {.operation = "check",
+                 .argument = "--profile",
+                 .value = options.profile,
+                 .reason = "must be sets, topology, layout or bytes [G-9]",
+                 .member = {},
+                 .row = {}});
+  if (options.files.size() < 2)
+    throw Error(ErrorKind::InvalidArgument,
+                {.operation = "check",
+                 .argument = "ACTUAL",
+                 .value = "missing",
+                 .reason = "an input and the answer to judge are needed",
+                 .member = {},
+                 .row = {}});
+  std::vector<std::string> notes;
+  const std::vector<std::filesystem::path> inputs(options.files.begin(), options.files.end() - 1);
+  const GridBuffer actual = read_nvdb(options.files.back());
+  const Case question = make_case(options.operation, inputs, notes);
+  check_memory(question, "reference");
+  const Answer expected = make_backend("reference")->answer(question);
+  // The input itself cannot be answered: there is nothing to judge by.
+  if (const auto* error = std::get_if<Error>(&expected)) throw *error;
+  const Verdict verdict = compare(expected, actual, *profile);
+
+  if (!options.report.empty())
+    write_file({"write report", options.report},
+               html_report(report_of(options, question, expected, actual, verdict, notes)));
+  if (options.json) {
+    std::cout << json_verdict(verdict) << "\n";
+  } else {
+    for (const auto& note : notes) say(note);
+    std::cout << text_verdict(verdict);
+  }
+  return verdict.ok() ? kEqual : kDifferent;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("check", "judge a .nvdb that somebody else's program wrote");
+  command->description(
+      "Computes the right answer of a pass with the reference and judges ACTUAL.nvdb by it, "
+      "element "
+      "by element: the first difference is shown in its context, then all are counted.");
+  options->operation.add_to(*command);
+  command
+      ->add_option("FILES", options->files,
+                   "INPUT... ACTUAL.nvdb: the files of the batch, and last the answer to judge")
+      ->required();
+  command->add_option(
+      "--profile", options->profile,
+      "sets (voxels only), topology (also order, nodes, masks, mOffset, mPrefixSum, "
+      "tile keys), layout (also boxes, flags, tables, counts), bytes (topology)");
+  command->add_flag("--json", options->json, "print the verdict as JSON");
+  command->add_option("--report", options->report, "write the verdict as one HTML page");
+  command->footer(
+      "\nExamples:\n"
+      "  leafproof check refine coarse.nvdb theirs.nvdb --factor 2\n"
+      "  leafproof check merge a.nvdb theirs.nvdb --other b.nvdb --profile layout\n"
+      "  leafproof check from_ijk voxels.npz theirs.nvdb --json");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace leafproof::oracle::cli

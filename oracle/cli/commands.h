@@ -1,0 +1,24 @@
+// The commands of the program `leafproof`. Each adds itself to the command line and, when chosen,
+// runs and leaves its exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "oracle/backend.h"
+
+namespace leafproof::oracle::cli {
+
+inline constexpr int kEqual = 0;
+inline constexpr int kDifferent = 1;  // or not implemented, or left out, without being told to skip
+inline constexpr int kBadInput = 2;   // usage, files
+inline constexpr int kNoDevice = 3;
+
+void add_verify(CLI::App& app, int& exit_code);
+void add_apply(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
+void add_vectors(CLI::App& app, int& exit_code);
+
+}  // namespace leafproof::oracle::cli

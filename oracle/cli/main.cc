@@ -1,0 +1,80 @@
+// The program `leafproof`: chooses a command, and turns every refusal into one sentence and an exit
+// code. Nothing that a user can do ends in a stack trace.
+#include <fmt/format.h>
+
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "oracle/cli/commands.h"
+#include "oracle/cli/terminal.h"
+
+#ifndef LEAFPROOF_VERSION
+#error "the build passes LEAFPROOF_VERSION"
+#endif
+
+namespace {
+
+using namespace leafproof::oracle;
+
+constexpr const char* kFooter = R"(
+Examples:
+  leafproof verify                                  judge this build's builder, with real input
+  leafproof verify --backend host-mask --ops refine,dual --level 3
+  leafproof apply refine bunny.obj --resolution 256 --factor 2 -o fine.nvdb
+  leafproof check dilate_box coarse.nvdb theirs.nvdb --lo -1 --hi 1
+  leafproof show fine.nvdb
+  leafproof vectors oracle/vectors --backend reference
+
+Exit codes: 0 equal; 1 different, or not implemented, or left out, without being told to skip it;
+2 usage or bad input; 3 no device. `leafproof COMMAND --help` says more.)";
+
+/// One sentence for a mistake on the command line, and where help is.
+int bad_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "leafproof";
+  for (const auto* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+  std::string what = error.what();
+  for (char& c : what)
+    if (c == '\n') c = ' ';
+  fmt::print(stderr, "leafproof: {} (see `{} --help`)\n", what, command);
+  return cli::kBadInput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = cli::kEqual;
+  CLI::App app{
+      "Leafproof: is a batch of sparse voxel grids (NanoVDB ValueOnIndex) built right? Judges "
+      "builders against a plain reference, element by element."};
+  app.name("leafproof");
+  app.set_version_flag("--version", "leafproof " LEAFPROOF_VERSION " (semantics 1)");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  cli::add_verify(app, exit_code);
+  cli::add_apply(app, exit_code);
+  cli::add_check(app, exit_code);
+  cli::add_show(app, exit_code);
+  cli::add_vectors(app, exit_code);
+  try {
+    app.parse(argc, argv);
+    std::cout.flush();
+    if (std::fflush(stdout) != 0 || !std::cout) {
+      cli::say("stdout cannot be written: the answer is incomplete");
+      return cli::kBadInput;
+    }
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return bad_usage(app, error);
+  } catch (const Error& error) {
+    cli::say(error.what());
+    return cli::kBadInput;
+  } catch (const std::bad_alloc&) {
+    cli::say("out of memory");
+    return cli::kBadInput;
+  } catch (const std::exception& error) {
+    cli::say(fmt::format("this is a fault of leafproof itself: {}", error.what()));
+    return cli::kBadInput;
+  }
+  return exit_code;
+}

@@ -1,0 +1,48 @@
+// What `apply` and `check` share: an operation with its parameters on the command line, and the
+// Case that it makes of input files.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/case.h"
+#include "oracle/input/input.h"
+
+namespace leafproof::oracle::cli {
+
+struct OperationOptions {
+  std::string op, factor, lo, hi, view;
+  std::filesystem::path mask;
+  std::vector<std::filesystem::path> other;
+  InputOptions input;
+  void add_to(CLI::App& command);
+};
+
+/// "--resolution" and "--voxel-size", for every command that reads files.
+void add_input_options(CLI::App& command, InputOptions& options);
+
+/// The question, with the input's notes appended to `notes`. Error(InvalidArgument) for parameters
+/// that the operation does not take, or lacks, or that are no numbers; and all refusals of reading.
+Case make_case(const OperationOptions& options, const std::vector<std::filesystem::path>& inputs,
+               std::vector<std::string>& notes);
+
+/// "2" (every axis) or "2,3,4". Error(InvalidArgument) naming the option.
+Triple parse_triple(std::string_view option, std::string_view text);
+
+/// Comma-separated names of topology passes. Error(InvalidArgument) names an unknown one and lists
+/// those there are.
+std::vector<Op> parse_ops(const std::vector<std::string>& names);
+
+/// Bytes that this machine can give without swapping.
+std::uint64_t free_memory();
+
+/// Refuses (CapacityExceeded) a pass whose result, by an upper bound that follows the source's
+/// leaves, would not fit the memory that this machine has free; names both sizes. Allocates
+/// nothing.
+void check_memory(const Case& question, std::string_view backend);
+
+}  // namespace leafproof::oracle::cli

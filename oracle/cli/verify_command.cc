@@ -1,0 +1,173 @@
+// `leafproof verify`: the main job. Every backend on every pass, generated cases and real input.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "oracle/cli/commands.h"
+#include "oracle/cli/operation.h"
+#include "oracle/cli/terminal.h"
+#include "oracle/input/atomic_file.h"
+#include "oracle/input/input.h"
+#include "oracle/verify.h"
+
+namespace leafproof::oracle::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> backends, ops, skips;
+  int level = 2;
+  std::uint64_t seed = 20'261'129;  // fixed, so that two people see the same run
+  std::int64_t only_case = -1;
+  std::vector<std::filesystem::path> inputs;
+  InputOptions input;
+  std::filesystem::path report;
+  bool json = false;
+  int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+};
+
+/// All that answer a case with something to judge; the reference is the other side.
+std::vector<std::string> default_backends() {
+  std::vector<std::string> names = backend_names();
+  std::erase(names, "reference");
+  return names;
+}
+
+std::vector<Skip> parse_skips(const std::vector<std::string>& texts) {
+  std::vector<Skip> skips;
+  for (const std::string& text : texts) {
+    const auto at = text.find('@');
+    Skip skip{parse_ops({text.substr(0, at)}).front(),
+              at == text.npos ? std::string() : text.substr(at + 1)};
+    if (!skip.backend.empty()) make_backend(skip.backend);  // refuses an unknown name
+    skips.push_back(std::move(skip));
+  }
+  return skips;
+}
+
+/// The batches on which every pass runs. What is absent goes to `notes`.
+std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& notes) {
+  Input input = options.inputs.empty() ? real_scene() : read_input(options.inputs, options.input);
+  notes.insert(notes.end(), input.notes.begin(), input.notes.end());
+  if (input.batch.size() == 0) {
+    notes.push_back("NOT TESTED: real input; there is none (name files with --input)");
+    return {};
+  }
+  std::uint64_t voxels = 0;
+  for (const auto& member : input.batch.members) voxels += member.size();
+  Scene scene;
+  scene.name = options.inputs.empty() ? "meshes" : options.inputs.front().filename().string();
+  if (options.inputs.size() > 1)
+    scene.name += fmt::format(" and {} more", options.inputs.size() - 1);
+  for (const auto& file : options.inputs)
+    scene.replay += fmt::format(" --input '{}'", file.string());
+  if (!scene.replay.empty()) scene.replay.erase(0, 1);
+  scene.batch = std::move(input.batch);
+  notes.push_back(fmt::format("real input \"{}\": {} members, {} voxels", scene.name,
+                              scene.batch.size(), voxels));
+  Scene crop = cropped(scene, 24);
+  notes.push_back(fmt::format(
+      "\"{}\": a window of 24 voxels of each member, so that brute_force sees real shapes too",
+      crop.name));
+  return {std::move(scene), std::move(crop)};
+}
+
+int run(const Options& options) {
+  VerifyOptions verify_options;
+  verify_options.ops = options.ops.empty() ? topology_ops() : parse_ops(options.ops);
+  verify_options.level = options.level;
+  verify_options.seed = options.seed;
+  if (options.only_case >= 0)
+    verify_options.only_case = static_cast<std::uint64_t>(options.only_case);
+  verify_options.skips = parse_skips(options.skips);
+  verify_options.threads = options.threads;
+
+  const auto reference = make_backend("reference");
+  std::vector<std::unique_ptr<Backend>> made;
+  std::vector<const Backend*> backends;
+  const auto names = options.backends.empty() ? default_backends() : options.backends;
+  for (const std::string& name : names) {
+    made.push_back(make_backend(name));
+    backends.push_back(made.back().get());
+  }
+
+  std::vector<std::string> notes;
+  std::vector<Scene> scenes;
+  if (!verify_options.only_case) scenes = scenes_of(options, notes);
+  for (const std::string& skip : options.skips)
+    notes.push_back("SKIPPED on request where not implemented: " + skip);
+
+  Progress progress("verify");
+  verify_options.progress = [&](std::int64_t done, std::int64_t total) {
+    progress.show(done, total);
+  };
+  Verification verification = verify(*reference, backends, scenes, verify_options);
+  progress.clear();
+  Report& report = verification.report;
+  report.command =
+      fmt::format("leafproof verify --seed {} --level {}", options.seed, options.level);
+  report.version = LEAFPROOF_VERSION;
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
+  if (!options.report.empty()) {
+    report.html_path = options.report.string();
+    write_file({"write report", options.report}, html_report(report));
+  }
+  std::cout << (options.json ? json_report(report) : text_report(report, terminal_width()));
+  return verification.ok ? kEqual : kDifferent;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("verify", "judge backends against the reference, and say what was tested");
+  command->description(
+      "Judges every backend on every pass, over seeded cases made to meet every boundary and over "
+      "real input, against the reference: builders byte for byte, brute_force by layout. Fails "
+      "when "
+      "anything differs, was not implemented, was not reached or was left out.");
+  command
+      ->add_option("--backend", options->backends,
+                   fmt::format("which to judge, may be repeated; all by default: {}",
+                               fmt::join(default_backends(), ", ")))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--ops", options->ops, "operations, separated by commas (all of them)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option(
+      "--level", options->level,
+      "1: a second or two; 2: under a minute; 3: thorough, minutes; 0: no generated "
+      "cases, real input only (2)");
+  command->add_option("--seed", options->seed, fmt::format("of the cases ({})", options->seed));
+  command->add_option("--case", options->only_case, "replay: this generated case alone")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--input", options->inputs,
+                   "files to use as real input instead of the installed meshes; may be repeated, "
+                   "all files are one batch")
+      ->allow_extra_args(false);
+  add_input_options(*command, options->input);
+  command
+      ->add_option("--skip", options->skips,
+                   "accept \"not implemented\" of OP, or of OP@BACKEND; may be repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--report", options->report, "write the report as one HTML page");
+  command->add_flag("--json", options->json, "print the report as JSON");
+  command->add_option("--threads", options->threads,
+                      "cases judged at once; changes no verdict (all processors)");
+  command->footer(
+      "\nExamples:\n"
+      "  leafproof verify --report report.html\n"
+      "  leafproof verify --ops refine,coarsen --backend host-sort --level 3 --seed 7\n"
+      "  leafproof verify --level 0 --input scan.ply --voxel-size 0.02\n"
+      "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace leafproof::oracle::cli

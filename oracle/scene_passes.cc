@@ -1,0 +1,162 @@
+// What is done to real input: every pass, with parameters that people use.
+#include <algorithm>
+
+#include "oracle/random.h"
+#include "oracle/verify.h"
+#include "reference/canonical_order.h"
+
+namespace leafproof::oracle {
+namespace {
+
+Case on(const Batch& batch, Op op) {
+  Case c;
+  c.op = op;
+  c.source = batch;
+  return c;
+}
+
+Case refined(const Batch& batch, Triple factor) {
+  Case c = on(batch, Op::Refine);
+  c.factor = factor;
+  return c;
+}
+
+Case coarsened(const Batch& batch, std::int64_t f) {
+  Case c = on(batch, Op::Coarsen);
+  c.factor = {f, f, f};
+  return c;
+}
+
+Case boxed(const Batch& batch, Op op, Triple lo, Triple hi) {
+  Case c = on(batch, op);
+  c.lo = lo;
+  c.hi = hi;
+  return c;
+}
+
+/// Flags with a prime period, so that exchanged blocks cannot look equal.
+Masks painted(const Batch& batch) {
+  Masks masks;
+  for (const auto& member : batch.members) {
+    auto& mask = masks.emplace_back(member.size());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 251 % 3 == 0;
+  }
+  return masks;
+}
+
+/// Even members: the member itself moved by (1, 2, -3), which overlaps it; odd ones: another
+/// member.
+Batch neighbours(const Batch& batch) {
+  Batch other = batch;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (i % 2 == 1) {
+      other.members[i] = batch.members[(i + 1) % batch.size()];
+      continue;
+    }
+    auto& member = other.members[i];
+    std::erase_if(member, [](Voxel v) {
+      return v.x == INT32_MAX || v.y > INT32_MAX - 2 || v.z < INT32_MIN + 3;
+    });
+    for (Voxel& v : member) v = {v.x + 1, v.y + 2, v.z - 3};
+    reference::make_canonical(member);
+  }
+  return other;
+}
+
+Case with_other(const Batch& batch, Op op) {
+  Case c = on(batch, op);
+  c.other = neighbours(batch);
+  return c;
+}
+
+Case lists(const Batch& batch) {
+  Case c = on(batch, Op::FromIjk);
+  Random random{batch.size()};
+  for (auto& list : c.source.members) {
+    const std::size_t size = list.size();
+    for (std::size_t i = 0; i < size; i += 3) list.push_back(list[i]);
+    random.shuffle(list);
+  }
+  return c;
+}
+
+Case centres(const Batch& batch) {
+  Case c = on(batch, Op::FromPoints);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Map& map = batch.maps[i];
+    auto& points = c.points.emplace_back();
+    points.reserve(batch.members[i].size());
+    for (const Voxel v : batch.members[i]) {
+      const std::array<std::int32_t, 3> voxel{v.x, v.y, v.z};
+      Point p{};
+      for (std::size_t a = 0; a < 3; ++a) p[a] = voxel[a] * map.voxel_size[a] + map.origin[a];
+      points.push_back(p);
+    }
+    c.source.members[i].clear();
+  }
+  return c;
+}
+
+/// The last member twice, then every second one backwards.
+Case viewed(const Batch& batch) {
+  Case c = boxed(batch, Op::DilateBox, {-1, 0, -2}, {1, 1, 0});
+  c.view.emplace();
+  const auto last = static_cast<std::int64_t>(batch.size()) - 1;
+  if (last >= 0) c.view->push_back(last);
+  for (std::int64_t i = last; i >= 0; i -= 2) c.view->push_back(i);
+  return c;
+}
+
+Case masked(Case c) {
+  c.mask = painted(c.source);
+  return c;
+}
+
+}  // namespace
+
+const std::vector<ScenePass>& scene_passes() {
+  using B = const Batch&;
+  static const std::vector<ScenePass> passes{
+      {"from_ijk shuffled, with repeats", Op::FromIjk, lists},
+      {"from_points at voxel centres", Op::FromPoints, centres},
+      {"refine 2", Op::Refine, [](B b) { return refined(b, {2, 2, 2}); }},
+      {"refine 1,2,3 masked", Op::Refine, [](B b) { return masked(refined(b, {1, 2, 3})); }},
+      {"coarsen 2", Op::Coarsen, [](B b) { return coarsened(b, 2); }},
+      {"coarsen 3", Op::Coarsen, [](B b) { return coarsened(b, 3); }},
+      {"dilate_box [-1,1]", Op::DilateBox,
+       [](B b) { return boxed(b, Op::DilateBox, {-1, -1, -1}, {1, 1, 1}); }},
+      {"dilate_box [-1,0]", Op::DilateBox,
+       [](B b) { return boxed(b, Op::DilateBox, {-1, -1, -1}, {0, 0, 0}); }},
+      {"dilate_box [0,1]", Op::DilateBox,
+       [](B b) { return boxed(b, Op::DilateBox, {0, 0, 0}, {1, 1, 1}); }},
+      {"dilate_box of a view", Op::DilateBox, viewed},
+      {"dual", Op::Dual, [](B b) { return on(b, Op::Dual); }},
+      {"erode_box [-1,1]", Op::ErodeBox,
+       [](B b) { return boxed(b, Op::ErodeBox, {-1, -1, -1}, {1, 1, 1}); }},
+      {"erode_box [0,1] in the plane", Op::ErodeBox,
+       [](B b) { return boxed(b, Op::ErodeBox, {0, 0, 0}, {1, 1, 0}); }},
+      {"prune", Op::Prune, [](B b) { return masked(on(b, Op::Prune)); }},
+      {"merge", Op::Merge, [](B b) { return with_other(b, Op::Merge); }},
+      {"intersect", Op::Intersect, [](B b) { return with_other(b, Op::Intersect); }},
+      {"subtract", Op::Subtract, [](B b) { return with_other(b, Op::Subtract); }},
+  };
+  return passes;
+}
+
+Scene cropped(const Scene& scene, std::int32_t width) {
+  Scene crop = scene;
+  crop.name = scene.name + ", cropped";
+  for (auto& member : crop.batch.members) {
+    if (member.empty()) continue;
+    const Voxel middle = member[member.size() / 2];
+    const auto inside = [&](std::int64_t c, std::int64_t centre) {
+      return c >= centre - width / 2 && c < centre - width / 2 + width;
+    };
+    std::erase_if(member, [&](Voxel v) {
+      return !(inside(v.x, middle.x) && inside(v.y, middle.y) && inside(v.z, middle.z));
+    });
+  }
+  return crop;
+}
+
+}  // namespace leafproof::oracle

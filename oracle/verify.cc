@@ -1,0 +1,365 @@
+// Work items (a generated case, or a pass on a scene) run on a few threads, each into its own slot;
+// the slots are added up afterwards in order, so that the report does not depend on the threads.
+#include "oracle/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "oracle/generate.h"
+#include "oracle/layout_view.h"
+
+namespace leafproof::oracle {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One case to be asked of every backend.
+struct Item {
+  Op op;
+  std::uint64_t number = 0;      // of a generated case
+  const Scene* scene = nullptr;  // or a pass on a scene
+  const ScenePass* pass = nullptr;
+};
+
+/// What one backend made of one item.
+struct Judged {
+  Outcome outcome = Outcome::Equal;
+  bool stated_limit = false;  // not implemented, as its documentation says
+  std::int64_t members = 0, voxels = 0;
+  double seconds = 0;
+  std::unique_ptr<Verdict> verdict;  // unless equal: there may be a million of these
+
+  void take(Verdict given) {
+    outcome = given.outcome;
+    members = given.members;
+    voxels = given.voxels;
+    if (outcome != Outcome::Equal) verdict = std::make_unique<Verdict>(std::move(given));
+  }
+};
+
+struct Slot {
+  std::string case_id;
+  std::set<Boundary> touched;
+  bool refused = false;
+  std::vector<Judged> judged;  // per backend
+};
+
+Case question_of(const Item& item, std::uint64_t seed) {
+  if (item.pass == nullptr) return generate(item.op, seed, item.number);
+  Case question = item.pass->make(item.scene->batch);
+  question.id = item.pass->name + " on " + item.scene->name;
+  question.comment = "real input";
+  return question;
+}
+
+Verdict threw(const char* what) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Different;
+  verdict.differences = 1;
+  verdict.first = Difference{};
+  verdict.first->clause = "E-1";
+  verdict.first->what = "an exception instead of an answer";
+  verdict.first->expected = "an answer, or a typed refusal";
+  verdict.first->actual = what;
+  return verdict;
+}
+
+/// An expected answer, with its bytes written once for all backends that answer with a buffer.
+class Expected {
+ public:
+  explicit Expected(Answer answer) : answer_(std::move(answer)) {}
+  const Layout* layout() const { return std::get_if<Layout>(&answer_); }
+  const Error* error() const { return std::get_if<Error>(&answer_); }
+
+  Verdict judge(const Answer& actual) {
+    const auto* buffer = std::get_if<GridBuffer>(&actual);
+    if (buffer == nullptr) return compare(answer_, actual, Profile::Layout, /*judge_maps=*/true);
+    if (layout() != nullptr) {
+      if (!bytes_) bytes_ = write_layout(*layout());
+      // Equal bytes need no reading; unequal ones are read, distrusted and explained by compare().
+      if (bytes_->offsets == buffer->offsets && bytes_->bytes.size() == buffer->bytes.size() &&
+          (bytes_->bytes.empty() ||
+           std::memcmp(bytes_->bytes.data(), buffer->bytes.data(), bytes_->bytes.size()) == 0)) {
+        Verdict verdict;
+        verdict.profile = Profile::Bytes;
+        verdict.members = static_cast<std::int64_t>(layout()->grids.size());
+        verdict.voxels = static_cast<std::int64_t>(layout()->voxel_offsets.back());
+        return verdict;
+      }
+    }
+    return compare(answer_, actual, Profile::Bytes);
+  }
+
+ private:
+  Answer answer_;
+  std::optional<GridBuffer> bytes_;
+};
+
+Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
+         const std::vector<const Backend*>& backends) {
+  const Case question = question_of(item, seed);
+  Slot slot;
+  slot.case_id = question.id;
+  Expected expected(reference.answer(question));
+  if (expected.layout() == nullptr && expected.error() == nullptr)
+    throw std::logic_error("the reference answered neither with a layout nor with a refusal: " +
+                           question.id);
+  slot.refused = expected.error() != nullptr;
+  slot.touched = boundaries_of(question, expected.layout());
+  if (slot.refused && expected.error()->kind() == ErrorKind::OutOfRange)
+    slot.touched.insert(Boundary::Range);
+  for (const Backend* backend : backends) {
+    Judged& judged = slot.judged.emplace_back();
+    try {
+      const auto start = Clock::now();
+      const Answer actual = backend->answer(question);
+      judged.seconds = seconds_since(start);
+      judged.take(expected.judge(actual));
+      if (const auto* reason = std::get_if<NotImplemented>(&actual))
+        judged.stated_limit = is_stated_limit(backend->name(), *reason);
+    } catch (const std::exception& error) {
+      judged.take(threw(error.what()));
+    }
+  }
+  return slot;
+}
+
+std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions& options) {
+  std::vector<Item> items;
+  // The long ones first, so that the threads end together.
+  for (const Scene& scene : scenes)
+    for (const ScenePass& pass : scene_passes())
+      if (std::find(options.ops.begin(), options.ops.end(), pass.op) != options.ops.end())
+        items.push_back({pass.op, 0, &scene, &pass});
+  for (const Op op : options.ops) {
+    const std::int64_t cases = options.only_case    ? 1
+                               : options.level == 0 ? 0
+                                                    : cases_of_level(op, options.level);
+    for (std::int64_t i = 0; i < cases; ++i)
+      items.push_back({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
+  }
+  return items;
+}
+
+std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& reference,
+                          const std::vector<const Backend*>& backends,
+                          const VerifyOptions& options) {
+  std::vector<Slot> slots(items.size());
+  std::atomic<std::size_t> next{0};
+  std::int64_t done = 0;
+  std::exception_ptr failed;
+  std::mutex mutex;  // of `done` and `failed`
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < items.size();) {
+      try {
+        slots[i] = run(items[i], options.seed, reference, backends);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failed) failed = std::current_exception();
+        next = items.size();
+      }
+      const std::lock_guard lock(mutex);
+      ++done;
+      if (options.progress) options.progress(done, static_cast<std::int64_t>(items.size()));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (auto& thread : threads) thread.join();
+  if (failed) std::rethrow_exception(failed);
+  return slots;
+}
+
+/// The member's voxels on one side of a difference, for the picture; none if they cannot be read.
+std::vector<Voxel> voxels_of(const Answer& answer, std::int64_t member) {
+  try {
+    const auto* buffer = std::get_if<GridBuffer>(&answer);
+    const auto* layout = std::get_if<Layout>(&answer);
+    if (buffer == nullptr && layout == nullptr) return {};
+    Batch batch = batch_of(buffer != nullptr ? read_layout(*buffer) : *layout);
+    const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, member));
+    if (index < batch.size()) return std::move(batch.members[index]);
+  } catch (const std::exception&) {
+    // A hostile answer: the verdict already says what is wrong with it.
+  }
+  return {};
+}
+
+std::string replay_of(const Item& item, std::string_view backend, std::uint64_t seed) {
+  if (item.pass == nullptr)
+    return fmt::format("leafproof verify --ops {} --seed {} --case {} --backend {}",
+                       to_string(item.op), seed, item.number, backend);
+  const std::string_view input = item.scene->replay;
+  return fmt::format("leafproof verify --level 0 --ops {} --backend {}{}{}", to_string(item.op),
+                     backend, input.empty() ? "" : " ", input);
+}
+
+Failure failure_of(const Item& item, const Judged& judged, const Backend& reference,
+                   const Backend& backend, std::uint64_t seed) {
+  Failure failure;
+  const Case question = question_of(item, seed);
+  failure.operation = to_string(item.op);
+  failure.backend = backend.name();
+  failure.case_id = fmt::format("{} ({})", question.id, question.comment);
+  failure.replay = replay_of(item, backend.name(), seed);
+  failure.verdict = *judged.verdict;
+  const auto& first = failure.verdict.first;
+  const std::int64_t member = first ? first->member : -1;
+  failure.expected_voxels = voxels_of(reference.answer(question), member);
+  try {
+    failure.actual_voxels = voxels_of(backend.answer(question), member);
+  } catch (const std::exception&) {
+    // It threw before, too: the verdict says so.
+  }
+  return failure;
+}
+
+bool skipped(const std::vector<Skip>& skips, Op op, std::string_view backend) {
+  return std::any_of(skips.begin(), skips.end(), [&](const Skip& skip) {
+    return skip.op == op && (skip.backend.empty() || skip.backend == backend);
+  });
+}
+
+void check(const VerifyOptions& options, const std::vector<const Backend*>& backends) {
+  const auto refuse = [](const char* argument, std::string value, const char* reason) {
+    throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
+                                             .argument = argument,
+                                             .value = std::move(value),
+                                             .reason = reason,
+                                             .member = {},
+                                             .row = {}});
+  };
+  if (options.level < 0 || options.level > 3)
+    refuse("level", std::to_string(options.level), "must be 1, 2 or 3 (0: no generated cases)");
+  if (options.threads < 1) refuse("threads", std::to_string(options.threads), "must be positive");
+  if (options.ops.empty()) refuse("ops", "none", "must name at least one operation");
+  if (backends.empty()) refuse("backend", "none", "must name at least one backend");
+  for (const Op op : options.ops)
+    if (std::find(topology_ops().begin(), topology_ops().end(), op) == topology_ops().end())
+      refuse("ops", std::string(to_string(op)), "must be a topology pass [T]");
+}
+
+constexpr Boundary kBoundaries[] = {Boundary::RootTile,    Boundary::Lower,
+                                    Boundary::Leaf,        Boundary::NegativeOctant,
+                                    Boundary::EmptyMember, Boundary::Range};
+
+/// Adds up one row, and says what it leaves to be desired.
+class RowOfItems {
+ public:
+  RowOfItems(Op op, const Backend& backend, std::string input) : op_(op) {
+    row_.operation = to_string(op);
+    row_.backend = backend.name();
+    row_.input = std::move(input);
+  }
+
+  void add(const Slot& slot, const Judged& judged) {
+    ++row_.cases;
+    row_.seconds += judged.seconds;
+    if (judged.outcome == Outcome::NotImplemented) {
+      ++row_.not_implemented;
+      if (judged.stated_limit) return;
+      if (unimplemented_++ == 0) why_ = fmt::format("{}: {}", slot.case_id, judged.verdict->reason);
+      return;
+    }
+    row_.members += judged.members;
+    row_.voxels += judged.voxels;
+    for (const Boundary boundary : slot.touched) ++row_.touched[boundary];
+    if (judged.outcome == Outcome::Equal) {
+      ++row_.equal;
+      if (slot.refused) ++row_.refused;
+    } else {
+      ++row_.different;
+    }
+  }
+
+  std::vector<std::string> faults(const VerifyOptions& options, bool generated) const {
+    std::vector<std::string> faults;
+    const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
+    if (skipped(options.skips, op_, row_.backend)) return faults;
+    if (unimplemented_ > 0)
+      faults.push_back(
+          fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
+                      unimplemented_, row_.cases, why_));
+    // Of a backend with a stated limit only the rest is promised.
+    const bool limited = row_.not_implemented > unimplemented_;
+    const std::int64_t compared = row_.equal + row_.different;
+    if (compared == 0 && unimplemented_ == 0 && (generated || !limited))
+      faults.push_back(who + ": nothing was compared");
+    if (generated && !options.only_case && !limited && compared > 0)
+      for (const Boundary boundary : kBoundaries)
+        if (!row_.touched.contains(boundary))
+          faults.push_back(
+              fmt::format("{}: no case reached the boundary class {}", who, to_string(boundary)));
+    return faults;
+  }
+  const Row& row() const { return row_; }
+
+ private:
+  Op op_;
+  Row row_;
+  std::int64_t unimplemented_ = 0;  // beyond stated limits
+  std::string why_;
+};
+
+}  // namespace
+
+bool is_stated_limit(std::string_view backend, const NotImplemented& answer) {
+  return backend == "brute_force" && answer.reason.find("does not suffice") != std::string::npos;
+}
+
+Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
+                    const std::vector<Scene>& scenes, const VerifyOptions& options) {
+  check(options, backends);
+  const auto start = Clock::now();
+  const std::vector<Item> items = items_of(scenes, options);
+  const std::vector<Slot> slots = run_all(items, reference, backends, options);
+
+  Verification result;
+  Report& report = result.report;
+  report.seed = options.seed;
+  report.level = options.level;
+  std::vector<const Scene*> inputs{nullptr};
+  for (const Scene& scene : scenes) inputs.push_back(&scene);
+  bool equal = true;
+  for (const Scene* scene : inputs)
+    for (const Op op : options.ops)
+      for (std::size_t b = 0; b < backends.size(); ++b) {
+        if (scene == nullptr && options.level == 0 && !options.only_case) continue;
+        RowOfItems row(op, *backends[b], scene == nullptr ? "generated" : scene->name);
+        int kept = 0;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          if (items[i].op != op || items[i].scene != scene) continue;
+          const Judged& judged = slots[i].judged[b];
+          row.add(slots[i], judged);
+          if (judged.outcome != Outcome::Different) continue;
+          equal = false;
+          if (kept++ < options.kept_failures)
+            report.failures.push_back(
+                failure_of(items[i], judged, reference, *backends[b], options.seed));
+        }
+        for (auto& fault : row.faults(options, scene == nullptr))
+          result.faults.push_back(std::move(fault));
+        report.rows.push_back(row.row());
+      }
+  if (report.rows.empty())
+    result.faults.push_back("no generated cases and no input: nothing to do");
+  for (const auto& fault : result.faults) report.notes.push_back("FAILED: " + fault);
+  report.seconds = seconds_since(start);
+  result.ok = equal && result.faults.empty();
+  return result;
+}
+
+}  // namespace leafproof::oracle

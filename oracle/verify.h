@@ -1,0 +1,74 @@
+// The driver of `verify`: every backend on every operation, over generated cases and real input,
+// against the reference; and what must hold beyond "nothing differs": that nothing was left out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/backend.h"
+#include "oracle/report.h"
+
+namespace leafproof::oracle {
+
+/// Real input: a batch on which every pass is run.
+struct Scene {
+  std::string name;    // as reports print it
+  Batch batch;         // canonical order
+  std::string replay;  // what `verify` must be told to have it again: "--input bunny.obj"
+};
+
+/// "Not implemented" is accepted of this operation on this backend (empty: on all).
+struct Skip {
+  Op op;
+  std::string backend;
+};
+
+struct VerifyOptions {
+  std::vector<Op> ops;  // of topology_ops()
+  int level = 2;        // 1 ... 3; 0: no generated cases
+  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> only_case;  // replay: this generated case alone
+  std::vector<Skip> skips;
+  int threads = 2;        // the verdicts are the same for any number
+  int kept_failures = 3;  // per row
+  /// Called now and then, from any thread, one call at a time.
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+struct Verification {
+  Report report;  // rows in the order of `ops`, then backends, then inputs
+  /// What fails the run besides differences, one sentence each: an operation that a backend did not
+  /// implement without being told to skip it, a boundary class that was not reached, a row that
+  /// compared nothing. Repeated in `report.notes`.
+  std::vector<std::string> faults;
+  bool ok = false;  // no difference and no fault
+};
+
+/// Judges `backends` against `reference`. An answer that is a NanoVDB buffer owes `bytes` [G-9], so
+/// all backends that answer with buffers are held to one another's bytes too; an answer that is a
+/// layout owes `layout`. A backend that throws is different. Reference answers are computed once.
+/// Throws Error(InvalidArgument) for options out of their range.
+Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
+                    const std::vector<Scene>& scenes, const VerifyOptions& options);
+
+/// The passes that run on real input, by name: "refine 2", "refine 2 masked", ...
+struct ScenePass {
+  std::string name;
+  Op op;
+  Case (*make)(const Batch& batch);
+};
+const std::vector<ScenePass>& scene_passes();
+
+/// A window of at most `width` voxels on each axis around the middle voxel of every member: real
+/// shapes for backends that need a small box.
+Scene cropped(const Scene& scene, std::int32_t width);
+
+/// True where a backend may answer "not implemented" unasked: `brute_force`, because its box does
+/// not suffice.
+bool is_stated_limit(std::string_view backend, const NotImplemented& answer);
+
+}  // namespace leafproof::oracle
