@@ -22,15 +22,16 @@ enum class Outcome {
   NotImplemented,  // a verdict of its own: fails unless it was asked to be skipped
 };
 
-/// The first thing that is not the same.
+/// The first thing that is not the same. (Every field has an initialiser, so that it can be named
+/// where one is made.)
 struct Difference {
-  std::string clause;              // the clause it breaks: "G-4"
-  std::string what;                // "mPrefixSum of a leaf", "an extra voxel", "a missing root tile"
-  std::int64_t member = -1;        // -1: the batch as a whole
-  std::optional<Voxel> coordinate; // where it applies
-  std::string path;                // "tile (-1,0,0) > upper 0 > lower 3 > leaf 17"
-  std::string expected, actual;
-  std::vector<std::string> window;  // a few lines around it, expected beside actual, marked
+  std::string clause{};               // the clause it breaks: "G-4"
+  std::string what{};                 // "mPrefixSum of a leaf", "an extra voxel", "name"
+  std::int64_t member = -1;           // -1: the batch as a whole
+  std::optional<Voxel> coordinate{};  // where it applies
+  std::string path{};                 // "tile (-1,0,0) > upper 0 > lower 3 > leaf 17"
+  std::string expected{}, actual{};
+  std::vector<std::string> window{};  // a few lines around it, expected beside actual, marked
 };
 
 struct Verdict {
@@ -40,15 +41,27 @@ struct Verdict {
   std::string reason;  // when not implemented
   // Voxels over all members. `repeated`: voxels that the candidate holds twice.
   std::int64_t missing = 0, extra = 0, repeated = 0;
-  std::int64_t differences = 0;         // elements that differ, over all levels
+  std::int64_t differences = 0;          // elements that differ, over all levels
   std::int64_t members = 0, voxels = 0;  // compared, on the reference side
   bool ok() const { return outcome == Outcome::Equal; }
 };
 
 /// Judges `candidate` against `reference`. Two refusals are equal when their kinds are [E-3].
 /// `judge_maps`: maps and world boxes are judged too below `Bytes` (operations about maps [G-9]).
-/// Profile `Bytes` compares with write_layout(reference). Never throws for what the candidate did:
-/// a hostile buffer is a Difference with its Corrupt reason.
+///
+/// Order of reading, which decides what is first: members in order; in a member first where its
+/// tree contradicts itself, then voxels (an extra voxel is the cause, a changed count its
+/// consequence), then the tree from the root down, then what only `layout` judges from the header
+/// down, then maps, then the name; after the members the offsets [G-8]; then, for `Bytes` and where
+/// nothing else differs, the bytes. World boxes are judged by `layout` too, through the member's
+/// own map.
+///
+/// `Bytes` compares with write_layout() of a reference that is a Layout, with the bytes themselves
+/// of one that is a buffer; `differences` then counts bytes if and only if nothing else differs.
+///
+/// Never throws for what the candidate did: a hostile buffer is a Difference with its Corrupt
+/// reason. Throws Error(CapacityExceeded) when the reference's bytes would exceed write_layout()'s
+/// budget. Linear; voxels are listed only around a difference.
 Verdict compare(const Answer& reference, const Answer& candidate, Profile profile,
                 bool judge_maps = false);
 

@@ -600,13 +600,17 @@ Batch batch_of(const Layout& layout) {
       for (std::uint32_t w = 0; w < 8; ++w)
         for (std::uint64_t bits = leaf.mask[w]; bits != 0; bits &= bits - 1) {
           const std::uint32_t n = 64 * w + static_cast<std::uint32_t>(std::countr_zero(bits));
-          voxels.push_back(place_of_slot(leaf.origin, n, 3, 0));
+          voxels.push_back(voxel_of(leaf, n));
         }
     batch.members.push_back(std::move(voxels));
     batch.maps.push_back(grid.map);
     batch.names.push_back(grid.name);
   }
   return batch;
+}
+
+Voxel voxel_of(const Leaf& leaf, std::uint32_t n) {
+  return place_of_slot(leaf.origin, n, 3, 0);
 }
 
 std::string to_text(const Voxel& voxel) {

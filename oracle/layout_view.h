@@ -90,6 +90,9 @@ ByteOwner owner_of_byte(const Layout& layout, std::uint64_t at);
 /// (0 leaf, 1 lower, 2 upper) of a grid; as far as there is one.
 std::string node_path(const reference::Grid& grid, int level, std::uint64_t index);
 
+/// The voxel at offset n (0 ... 511) of a leaf [G-2].
+Voxel voxel_of(const reference::Leaf& leaf, std::uint32_t n);
+
 /// "(1,-2,3)".
 std::string to_text(const Voxel& voxel);
 

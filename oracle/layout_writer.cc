@@ -216,7 +216,8 @@ std::string clause_of(std::string_view structure, std::string_view field) {
     if (field.starts_with(box)) return "G-5";
   if (structure == "LeafData" && field == "mFlags") return "G-5";
   if (field == "key") return "G-3";
-  for (string_view leaf : {"mValueMask", "mOffset", "mPrefixSum", "mChildMask", "mTable"})
+  if (field == "mTable") return "G-2";
+  for (string_view leaf : {"mValueMask", "mOffset", "mPrefixSum", "mChildMask"})
     if (field == leaf) return "G-4";
   return "G-6";
 }
