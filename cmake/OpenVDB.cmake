@@ -16,6 +16,9 @@ if(LEAFPROOF_OPENVDB_INCLUDE AND LEAFPROOF_OPENVDB_LIBRARY AND LEAFPROOF_BOOST_I
   add_library(leafproof_openvdb INTERFACE)
   target_include_directories(leafproof_openvdb SYSTEM INTERFACE ${LEAFPROOF_OPENVDB_INCLUDE})
   target_link_libraries(leafproof_openvdb INTERFACE ${LEAFPROOF_OPENVDB_LIBRARY} TBB::tbb)
+  # Boost 1.74's MPL casts -1 to an enumeration, which clang 16 and later call an error.
+  target_compile_options(leafproof_openvdb INTERFACE
+                         $<$<CXX_COMPILER_ID:Clang>:-Wno-enum-constexpr-conversion>)
   set(LEAFPROOF_HAS_OPENVDB TRUE)
 elseif(LEAFPROOF_OPENVDB STREQUAL "ON")
   message(FATAL_ERROR "LEAFPROOF_OPENVDB is ON, but OpenVDB, TBB or Boost headers were not found "
