@@ -53,8 +53,8 @@ struct Verdict {
 /// tree contradicts itself, then voxels (an extra voxel is the cause, a changed count its
 /// consequence), then the tree from the root down, then what only `layout` judges from the header
 /// down, then maps, then the name; after the members the offsets [G-8]; then, for `Bytes` and where
-/// nothing else differs, the bytes. World boxes are judged by `layout` too, through the member's
-/// own map.
+/// nothing else differs, the bytes. `layout` judges a world box too, but lets
+/// pass one that is right for the member's own map.
 ///
 /// `Bytes` compares with write_layout() of a reference that is a Layout, with the bytes themselves
 /// of one that is a buffer; `differences` then counts bytes if and only if nothing else differs.

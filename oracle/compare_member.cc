@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "oracle/window.h"
@@ -436,7 +436,7 @@ class MemberJudge {
                           .expected = box_text(e_.box),
                           .actual = box_text(a_.box)};
       });
-    judge_world_box();
+    if (!judge_maps_) judge_world_box();
     judge_findings(Concern::Layout);
 
     tiles_.for_each([&](std::uint64_t i, std::uint64_t j) {
@@ -468,28 +468,26 @@ class MemberJudge {
     });
   }
 
-  // [G-5] the box of voxels through the member's own map, so that a foreign map does not fail it.
+  // [G-5] Where maps are not judged, a box of voxels through the member's own map will do, so that
+  // a foreign map does not fail it; and so does the expected one beside a foreign map.
   void judge_world_box() {
-    const auto& s = a_.map.voxel_size;
-    for (int axis = 0; axis < 3; ++axis)
-      if (!std::isfinite(s[axis]) || !(s[axis] > 0) || !std::isfinite(a_.map.origin[axis])) return;
-    for (const Finding& f : findings_)
-      if (f.refusal) return;  // rotation, shear, taper: not a map of ours
-    const auto expected = reference::world_box(e_.box, judge_maps_ ? e_.map : a_.map);
-    for (int n = 0; n < 6; ++n) {
-      if (expected[n] == a_.world_box[n]) continue;
-      const auto text = [](const std::array<double, 6>& b) {
-        return fmt::format("({:.17g},{:.17g},{:.17g}) ... ({:.17g},{:.17g},{:.17g})", b[0], b[1],
-                           b[2], b[3], b[4], b[5]);
-      };
-      note([&] {
-        return Difference{.clause = "G-5",
-                          .what = "mWorldBBox",
-                          .expected = text(expected),
-                          .actual = text(a_.world_box)};
-      });
-      return;
+    const auto& actual = a_.world_box;
+    if (actual == e_.world_box) return;
+    if (!judge_maps_) {
+      for (const Finding& f : findings_)
+        if (f.refusal) return;  // rotation, shear, taper, NaN: what its world box is, is not ours
+      if (actual == reference::world_box(e_.box, a_.map)) return;
     }
+    const auto text = [](const std::array<double, 6>& b) {
+      return fmt::format("({:.17g},{:.17g},{:.17g}) ... ({:.17g},{:.17g},{:.17g})", b[0], b[1],
+                         b[2], b[3], b[4], b[5]);
+    };
+    note([&] {
+      return Difference{.clause = "G-5",
+                        .what = "mWorldBBox",
+                        .expected = text(e_.world_box),
+                        .actual = text(actual)};
+    });
   }
 
   void judge_node_fields(Level level, const char* below, int log2,
@@ -556,8 +554,8 @@ class MemberJudge {
 
   void judge_maps() {
     verdict_.differences += compare_maps(e_.map, a_.map, member_, verdict_.first);
+    judge_world_box();
     judge_findings(Concern::Map);
-    if (profile_ < Profile::Layout) judge_world_box();
   }
 
   // ---- texts ---------------------------------------------------------------------------------
