@@ -1,0 +1,247 @@
+// Taking over a foreign buffer on the host executor.
+#include "gpu/adopt.h"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "gpu/builder_state.h"
+#include "gpu/map_rules.h"
+
+namespace leafproof::gpu {
+namespace adoption {
+
+const char* describe(Fault fault) {
+  switch (fault) {
+    case kNone:
+      return "nothing";
+    case kTileChild:
+      return "a root tile does not point to its upper node";
+    case kTileKey:
+      return "a root tile's key is not that of its upper node";
+    case kTileTwice:
+      return "two root tiles have one key";
+    case kValueTile:
+      return "an active value tile";
+    case kChildCount:
+      return "child masks do not add up to the nodes of the next level";
+    case kChild:
+      return "a child pointer is not to the next node of the next level";
+    case kNodeBox:
+      return "a box is not that of the node's voxels";
+    case kEmptyNode:
+      return "a node has no voxel";
+    case kPrefixSum:
+      return "mPrefixSum is not that of the mask";
+    case kOffset:
+      return "mOffset is not 1 plus the voxels before it";
+  }
+  return "?";
+}
+
+}  // namespace adoption
+
+namespace {
+
+using nanovdb::GridData;
+using nanovdb::TreeData;
+
+[[noreturn]] void refuse(ErrorKind kind, const char* argument, std::string value,
+                         std::string reason, std::int64_t member) {
+  throw Error(kind, "adopt", argument, std::move(value), std::move(reason), member);
+}
+
+/// A level of nodes: `at` counted from the tree must lie in the grid with room for all nodes.
+std::int64_t level_at(const TreeData& tree, int level, std::int64_t nodes, std::int64_t node_bytes,
+                      std::int64_t after, std::int64_t grid_bytes, std::int64_t member) {
+  if (nodes == 0) return 0;
+  const std::int64_t at = tree.mNodeOffset[level];
+  // 32-bit counts of nodes of known size cannot overflow 64 bits; `at` is compared before it is
+  // added.
+  const bool fits = at >= after - kGridBytes && at <= grid_bytes && at % 32 == 0 &&
+                    nodes * node_bytes <= grid_bytes - kGridBytes - at;
+  if (!fits) {
+    refuse(ErrorKind::Corrupt, "mNodeOffset", std::to_string(at),
+           "the nodes of level " + std::to_string(level) + " do not lie in the grid", member);
+  }
+  return at + kGridBytes;
+}
+
+MemberMap map_in(const GridData& grid, std::int64_t member) {
+  MemberMap map;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      if (row != column && grid.mMap.mMatD[3 * row + column] != 0) {
+        refuse(ErrorKind::Unsupported, "mMatD", "off the diagonal",
+               "maps with rotation or shear are refused", member);
+      }
+    }
+    const auto axis = static_cast<std::size_t>(row);
+    map.voxel_size[axis] = grid.mMap.mMatD[4 * row];
+    map.origin[axis] = grid.mMap.mVecD[row];
+  }
+  if (grid.mMap.mTaperD != 1.0) {
+    refuse(ErrorKind::Unsupported, "mTaperD", std::to_string(grid.mMap.mTaperD),
+           "maps with taper are refused", member);
+  }
+  check_map("adopt", map, member);
+  return map;
+}
+
+/// The header of the grid at `offset`; everything that later reads rely on is checked.
+MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t offset,
+                       std::int64_t member) {
+  const std::int64_t left = static_cast<std::int64_t>(bytes) - offset;
+  if (left < kRootAt + kRootBytes) {
+    refuse(ErrorKind::Corrupt, "bytes", std::to_string(left), "too few for a grid", member);
+  }
+  const auto& grid = *reinterpret_cast<const GridData*>(memory + offset);
+  const auto& tree = *reinterpret_cast<const TreeData*>(memory + offset + kGridBytes);
+  if (grid.mMagic != NANOVDB_MAGIC_GRID && grid.mMagic != NANOVDB_MAGIC_NUMB) {
+    refuse(ErrorKind::Corrupt, "mMagic", std::to_string(grid.mMagic), "not a NanoVDB grid", member);
+  }
+  if (!grid.mVersion.isCompatible()) {
+    refuse(ErrorKind::Unsupported, "mVersion", std::to_string(grid.mVersion.getMajor()),
+           "another major version of the format", member);
+  }
+  if (grid.mGridType != nanovdb::GridType::OnIndex) {
+    refuse(ErrorKind::Unsupported, "mGridType",
+           std::to_string(static_cast<std::uint32_t>(grid.mGridType)), "not ValueOnIndex", member);
+  }
+  if (grid.mGridSize > static_cast<std::uint64_t>(left) || grid.mGridSize % 32 != 0 ||
+      grid.mGridSize < static_cast<std::uint64_t>(kRootAt + kRootBytes)) {
+    refuse(ErrorKind::Corrupt, "mGridSize", std::to_string(grid.mGridSize),
+           "not the size of a grid in this buffer", member);
+  }
+  if (tree.mTileCount[0] != 0 || tree.mTileCount[1] != 0 || tree.mTileCount[2] != 0) {
+    refuse(ErrorKind::Unsupported, "mTileCount", "active value tiles",
+           "grids with value tiles are refused", member);
+  }
+  if (tree.mNodeOffset[3] != kTreeBytes) {
+    refuse(ErrorKind::Corrupt, "mNodeOffset", std::to_string(tree.mNodeOffset[3]),
+           "the root does not follow the tree", member);
+  }
+  const auto& root = *reinterpret_cast<const RootNode*>(memory + offset + kRootAt);
+  MemberInfo info;
+  info.offset = offset;
+  info.bytes = static_cast<std::int64_t>(grid.mGridSize);
+  info.leaves = tree.mNodeCount[0];
+  info.lowers = tree.mNodeCount[1];
+  info.uppers = tree.mNodeCount[2];
+  info.root_at = kRootAt;
+  const std::int64_t after = kRootAt + kRootBytes + std::int64_t{root.mTableSize} * kTileBytes;
+  if (root.mTableSize != tree.mNodeCount[2] || after > info.bytes) {
+    refuse(ErrorKind::Corrupt, "mTableSize", std::to_string(root.mTableSize),
+           "not the number of upper nodes, or too large", member);
+  }
+  const bool empty = info.leaves == 0;
+  if (empty != (info.lowers == 0) || empty != (info.uppers == 0)) {
+    refuse(ErrorKind::Corrupt, "mNodeCount", std::to_string(info.leaves),
+           "a level without nodes below or above one with", member);
+  }
+  info.uppers_at = level_at(tree, 2, info.uppers, kUpperBytes, after, info.bytes, member);
+  info.lowers_at = level_at(tree, 1, info.lowers, kLowerBytes, after, info.bytes, member);
+  info.leaves_at = level_at(tree, 0, info.leaves, kLeafBytes, after, info.bytes, member);
+  info.map = map_in(grid, member);
+  info.name.assign(grid.mGridName, strnlen(grid.mGridName, GridData::MaxNameSize));
+  check_name("adopt", info.name, member);
+  return info;
+}
+
+/// All nodes of all members; sets voxel counts and boxes. True where tiles are in canonical order.
+bool check_nodes(HostExecutor& executor, GridStorage& storage) {
+  using namespace adoption;
+  using namespace discovery;
+  const GridBatch batch(std::make_shared<const GridStorage>(storage));
+  const SourceView view = upload_view(executor, batch);
+  auto* flags = scratch<std::uint64_t>(executor, 5);  // leaves, lowers, uppers, tiles, disordered
+  const std::uint64_t ones[5] = {kInRange, kInRange, kInRange, kInRange, kInRange};
+  executor.upload(flags, ones, sizeof ones);
+  auto* voxels = scratch<std::int64_t>(executor, view.leaves);
+  auto* voxels_before = scratch<std::int64_t>(executor, view.leaves + 1);
+  auto* leaves_before = scratch<std::int64_t>(executor, view.lowers + 1);
+  auto* lowers_before = scratch<std::int64_t>(executor, view.uppers + 1);
+  executor.for_each_index({view.leaves}, CheckLeaves{view, flags, voxels}, kMedium);
+  executor.exclusive_scan({view.leaves}, ValueAt{voxels}, voxels_before);
+  executor.for_each_index({view.leaves}, CheckOffsets{view, voxels_before, flags}, kMedium);
+  executor.exclusive_scan({view.lowers}, CountChildren<LowerNode>{view}, leaves_before);
+  executor.exclusive_scan({view.uppers}, CountChildren<UpperNode>{view}, lowers_before);
+  executor.for_each_index({view.lowers}, CheckLowers{view, leaves_before, flags + 1}, kHeavy);
+  executor.for_each_index({view.uppers}, CheckUppers{view, lowers_before, flags + 2}, 1);
+  executor.for_each_index({view.uppers}, CheckTiles{view, flags + 3, flags + 4}, kHeavy);
+
+  // Prefix sums at the members' ends: counts of voxels, and that children add up.
+  std::vector<std::int64_t> ends(3 * static_cast<std::size_t>(batch.size()) + 3);
+  auto* device_ends = scratch<std::int64_t>(executor, static_cast<std::int64_t>(ends.size()));
+  executor.for_each_index({batch.size() + 1},
+                          CopyEnds{view, voxels_before, leaves_before, lowers_before, device_ends},
+                          kMedium);
+  std::uint64_t host[5] = {};
+  executor.read_back(host, flags, sizeof host);
+  executor.read_back(ends.data(), device_ends, ends.size() * sizeof(std::int64_t));
+  const char* levels[4] = {"leaf", "lower", "upper", "tile"};
+  for (const int level : {3, 2, 1, 0}) {
+    if (host[level] == kInRange) continue;
+    const auto node = static_cast<std::int64_t>(host[level] >> 8);
+    const auto fault = static_cast<Fault>(host[level] & 0xFF);
+    std::int64_t member = 0, before = 0;
+    const auto nodes = [&](std::int64_t m) {
+      const MemberInfo& info = batch.member(m);
+      return level == 0 ? info.leaves : level == 1 ? info.lowers : info.uppers;
+    };
+    while (node - before >= nodes(member)) before += nodes(member++);
+    refuse(fault == kValueTile ? ErrorKind::Unsupported : ErrorKind::Corrupt, levels[level],
+           std::to_string(node - before), describe(fault), member);
+  }
+  for (std::int64_t m = 0; m < batch.size(); ++m) {
+    MemberInfo& info = storage.members[static_cast<std::size_t>(m)];
+    const std::int64_t* at = ends.data() + 3 * m;
+    info.voxels = at[3] - at[0];
+    if (at[4] - at[1] != info.leaves || at[5] - at[2] != info.lowers) {
+      refuse(ErrorKind::Corrupt, "mNodeCount", std::to_string(info.leaves), describe(kChildCount),
+             m);
+    }
+    Box box = nothing();
+    const auto* uppers = reinterpret_cast<const UpperNode*>(batch.grid(m) + info.uppers_at);
+    for (std::int64_t u = 0; u < info.uppers; ++u) {
+      box = united(box, voxels_of(uppers[u].mBBox));
+    }
+    if (box.empty()) continue;
+    const auto narrow = [](const Coord& c) {
+      return std::array<std::int32_t, 3>{static_cast<std::int32_t>(c.x),
+                                         static_cast<std::int32_t>(c.y),
+                                         static_cast<std::int32_t>(c.z)};
+    };
+    info.box = VoxelBox{narrow(box.min), narrow(box.max)};
+  }
+  return host[4] == kInRange;
+}
+
+}  // namespace
+
+GridBatch BatchedBuilder::adopt(std::shared_ptr<std::byte> memory, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(memory.get()) % 32 != 0) {
+    throw Error(ErrorKind::InvalidArgument, "adopt", "memory", "an odd address",
+                "grids are aligned to 32 bytes");
+  }
+  auto storage = std::make_shared<GridStorage>();
+  storage->canonical = false;
+  for (std::int64_t offset = 0; offset < static_cast<std::int64_t>(bytes);) {
+    const auto member = static_cast<std::int64_t>(storage->members.size());
+    storage->members.push_back(read_header(memory.get(), bytes, offset, member));
+    offset += storage->members.back().bytes;
+  }
+  storage->bytes = static_cast<std::int64_t>(bytes);
+  storage->memory = std::move(memory);
+  if (storage->members.empty()) return GridBatch();
+  state_->workspace.reset();
+  HostExecutor executor(state_->workspace, state_->options.threads);
+  storage->tiles_in_order = check_nodes(executor, *storage);
+  state_->synchronisations = executor.synchronisations();
+  const GridBatch batch(storage);
+  // Rows must number voxels in canonical order [G-2]: where tiles are not, the batch is rebuilt.
+  return storage->tiles_in_order ? batch : rebuild(batch);
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,104 @@
+// The public face of the batched builder: every topology pass of [T] over all members of a batch at
+// once, from leaf masks to leaf masks, into one new buffer of NanoVDB grids.
+//
+//     BatchedBuilder builder;
+//     GridBatch shell = builder.from_ijk({ijk, offsets});
+//     GridBatch fine = builder.refine(shell, {2, 2, 2});
+//
+// A builder owns a workspace that it reuses from build to build; use one builder per thread (there
+// is no global state). Sources may be views [T-9]. Every refusal is an Error [E-1] and leaves
+// nothing behind. A build synchronises at most twice whatever B is, and allocates its result once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "gpu/discover.h"
+#include "gpu/error.h"
+#include "gpu/grid_batch.h"
+#include "gpu/host_executor.h"
+#include "gpu/memory.h"
+
+namespace leafproof::gpu {
+
+using Triple = std::array<std::int64_t, 3>;  // x, y, z
+
+struct BuilderOptions {
+  Engine engine = Engine::Mask;  // how target leaves are found; the result is the same
+  Threads threads = Threads::Tbb;
+  Allocator allocator = system_allocator();              // of results
+  Allocator scratch = system_allocator();                // of the workspace
+  std::int64_t scratch_budget = std::int64_t{64} << 20;  // up to here scratch is sized by a bound,
+                                                         // without asking what is really needed
+  std::int64_t max_bytes = std::int64_t{1} << 40;        // a larger result is refused before it is
+                                                         // allocated (CapacityExceeded)
+};
+
+/// Voxels of all members, one after the other: `ijk` is [N, 3] row-major, `offsets` (B+1) says
+/// where each member's rows begin. Any order, repeats allowed.
+struct VoxelLists {
+  std::span<const std::int32_t> ijk;
+  std::span<const std::int64_t> offsets;
+};
+/// Points in world space, [N, 3] row-major.
+struct PointLists {
+  std::span<const double> xyz;
+  std::span<const std::int64_t> offsets;
+};
+/// One flag per voxel in canonical order; `offsets` (B+1) must be the batch's voxel_offsets().
+struct VoxelFlags {
+  std::span<const std::uint8_t> flags;
+  std::span<const std::int64_t> offsets;
+};
+/// Maps and names of new members: one each, or one for all, or none (unit map, empty name).
+struct MapsAndNames {
+  std::span<const MemberMap> maps;
+  std::span<const std::string> names;
+};
+
+class BatchedBuilder {
+ public:
+  explicit BatchedBuilder(BuilderOptions options = {});
+  ~BatchedBuilder();
+  BatchedBuilder(BatchedBuilder&&) noexcept;
+  BatchedBuilder& operator=(BatchedBuilder&&) noexcept;
+
+  /// [T-1] ShapeMismatch for offsets that do not begin at 0, decrease, or end elsewhere than the
+  /// list, and for maps or names that are neither 0, 1 nor B.
+  GridBatch from_ijk(const VoxelLists& lists, const MapsAndNames& given = {});
+  /// [T-1] InvalidArgument for NaN and infinity, OutOfRange beyond the lattice; both name the row.
+  GridBatch from_points(const PointLists& points, const MapsAndNames& given = {});
+
+  GridBatch refine(const GridBatch& source, Triple factor);                          // [T-2]
+  GridBatch refine(const GridBatch& source, Triple factor, const VoxelFlags& mask);  // [T-2]
+  GridBatch coarsen(const GridBatch& source, Triple factor);                         // [T-3]
+  GridBatch dilate_box(const GridBatch& source, Triple lo, Triple hi);               // [T-4]
+  GridBatch dual(const GridBatch& source);                                           // [T-4]
+  GridBatch erode_box(const GridBatch& source, Triple lo, Triple hi);                // [T-5]
+  GridBatch prune(const GridBatch& source, const VoxelFlags& mask);                  // [T-6]
+  GridBatch merge(const GridBatch& source, const GridBatch& other);                  // [T-6]
+  GridBatch intersect(const GridBatch& source, const GridBatch& other);
+  GridBatch subtract(const GridBatch& source, const GridBatch& other);
+
+  /// The view as a batch of its own [T-9]. A batch that is one already is returned as it is.
+  GridBatch rebuild(const GridBatch& view);
+
+  /// A foreign buffer of consecutive grids, taken over without copying, after every header, offset,
+  /// count, child pointer, mask and prefix sum was checked: Corrupt or Unsupported where one is
+  /// wrong [E-2] [G-7]. Nodes in another order than the canonical one are accepted and brought into
+  /// order (a copy). 32-byte aligned. O(bytes touched).
+  GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
+
+  /// Of the last build: synchronisations, and the most scratch that any build so far used.
+  int synchronisations() const;
+  std::size_t peak_scratch() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,254 @@
+// One pass over one batch, from source to finished buffer, on any executor:
+//
+//     discover -> [sync: counts] -> allocate -> write nodes and gather leaves -> [sync: boxes]
+//
+// Where scratch cannot be bounded within its budget, what discovery can find is counted first, and
+// the leaves are measured before the buffer exists; the order is then
+//
+//     count -> [sync] -> discover, measure -> [sync: counts, boxes] -> allocate -> write
+//
+// Two synchronisations at most, whatever the number of members, and one allocation.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gpu/assemble.h"
+#include "gpu/discover.h"
+#include "gpu/error.h"
+#include "gpu/executor.h"
+#include "gpu/grid_batch.h"
+#include "gpu/pass_plan.h"
+
+namespace leafproof::gpu {
+
+inline constexpr std::uint64_t kInRange = ~std::uint64_t{0};
+
+struct BuildSettings {
+  Engine engine = Engine::Mask;
+  Allocator allocator;
+  std::int64_t scratch_budget = 0, max_bytes = 0;
+};
+
+/// The parts of a build that end up in one read-back, contiguous in scratch.
+struct Summary {
+  std::uint64_t* first_out_of_range = nullptr;  // a source leaf, or kInRange
+  MemberStart* starts = nullptr;                // B+1
+  Extent* extents = nullptr;                    // B
+};
+
+struct SummaryOnHost {
+  std::uint64_t first_out_of_range = kInRange;
+  std::vector<MemberStart> starts;
+  std::vector<Extent> extents;
+};
+
+namespace building {
+
+template <Executor E>
+class SummaryBlock {
+ public:
+  SummaryBlock(E& executor, std::int64_t size) : executor_(executor), size_(size) {
+    block_ = static_cast<std::byte*>(executor.scratch_bytes(bytes(true)));
+    device_.first_out_of_range = reinterpret_cast<std::uint64_t*>(block_);
+    device_.starts = reinterpret_cast<MemberStart*>(block_ + 8);
+    device_.extents = reinterpret_cast<Extent*>(block_ + bytes(false));
+    executor.upload(block_, &kInRange, sizeof kInRange);
+  }
+  const Summary& device() const { return device_; }
+
+  /// One read-back, with the extents or without.
+  SummaryOnHost read(bool with_extents) {
+    std::vector<std::byte> copy(bytes(with_extents));
+    executor_.read_back(copy.data(), block_, copy.size());
+    SummaryOnHost host;
+    host.starts.resize(static_cast<std::size_t>(size_) + 1);
+    host.extents.resize(with_extents ? static_cast<std::size_t>(size_) : 0);
+    std::memcpy(&host.first_out_of_range, copy.data(), 8);
+    std::memcpy(host.starts.data(), copy.data() + 8, host.starts.size() * sizeof(MemberStart));
+    if (with_extents && size_ > 0) {
+      std::memcpy(host.extents.data(), copy.data() + bytes(false),
+                  host.extents.size() * sizeof(Extent));
+    }
+    return host;
+  }
+
+ private:
+  std::size_t bytes(bool with_extents) const {
+    const auto n = static_cast<std::size_t>(size_);
+    return 8 + (n + 1) * sizeof(MemberStart) + (with_extents ? n * sizeof(Extent) : 0);
+  }
+  E& executor_;
+  std::int64_t size_;
+  std::byte* block_;
+  Summary device_;
+};
+
+/// Where everything stands in the one allocation.
+struct Placement {
+  std::vector<MemberTarget> targets;  // `grid` is still an offset
+  std::int64_t grid_bytes = 0, total_bytes = 0;
+  std::int64_t metadata_at[7] = {};
+};
+
+/// Sizes of all grids from the counts of their nodes; refuses what no grid can hold [L-6].
+Placement place(const PassPlan& plan, const std::vector<MemberStart>& starts,
+                std::int64_t max_bytes);
+
+/// The finished handle.
+GridBatch finish(const PassPlan& plan, const Placement& placement,
+                 std::shared_ptr<std::byte> memory, const std::vector<Extent>& extents);
+
+DeviceMetadata metadata_at(const Placement& placement, std::byte* memory);
+
+/// Names, one after the other, and the targets pointing into them and into the buffer.
+template <Executor E>
+MemberTarget* upload_targets(E& executor, const PassPlan& plan, Placement& placement,
+                             std::byte* memory) {
+  std::string names;
+  for (const std::string& name : plan.names) names += name;
+  auto* device_names = static_cast<char*>(executor.scratch_bytes(names.size() + 1));
+  executor.upload(device_names, names.data(), names.size());
+  for (std::size_t m = 0; m < placement.targets.size(); ++m) {
+    MemberTarget& target = placement.targets[m];
+    target.grid = memory + reinterpret_cast<std::intptr_t>(target.grid);
+    target.name = device_names;
+    device_names += target.name_length;
+  }
+  auto* targets = scratch<MemberTarget>(executor, plan.size());
+  executor.upload(targets, placement.targets.data(),
+                  placement.targets.size() * sizeof(MemberTarget));
+  return targets;
+}
+
+/// Exactly how many nodes are listed before repeats are dropped: the first of two synchronisations.
+template <Executor E, class Rule>
+Bounds count_candidates(E& executor, const Rule& rule, Engine engine, Bounds bounds) {
+  using namespace discovery;
+  auto* totals = scratch<std::int64_t>(executor, 3);
+  const std::int64_t zeros[3] = {};
+  executor.upload(totals, zeros, sizeof zeros);
+  const Count uppers{source_uppers(rule)}, lowers{source_lowers(rule)}, leaves{source_leaves(rule)};
+  auto* sums = scratch<std::int64_t>(executor, std::max(lowers.bound, uppers.bound) + 1);
+  executor.exclusive_scan(uppers, CountTiles<Rule>{rule}, sums);
+  executor.for_each_index({1}, CopyLast{uppers, sums, totals}, 1);
+  executor.exclusive_scan(lowers, CountLowers<Rule>{rule}, sums);
+  executor.for_each_index({1}, CopyLast{lowers, sums, totals + 1}, 1);
+  if (engine == Engine::Sort) {
+    auto* counts = scratch<std::int64_t>(executor, leaves.bound);
+    auto* leaf_sums = scratch<std::int64_t>(executor, leaves.bound + 1);
+    executor.for_each_index(leaves, CountLeaves<Rule>{rule, counts}, kMedium);
+    executor.exclusive_scan(leaves, ValueAt{counts}, leaf_sums);
+    executor.for_each_index({1}, CopyLast{leaves, leaf_sums, totals + 2}, 1);
+  }
+  std::int64_t host[3] = {};
+  executor.read_back(host, totals, sizeof host);
+  bounds.tile_keys = host[0];
+  bounds.tiles = std::min(bounds.tiles, host[0]);
+  bounds.lowers = std::min(bounds.lowers, host[1]);
+  bounds.leaf_keys = host[2];
+  return bounds;
+}
+
+template <Executor E, class Rule>
+LeafSet discover(E& executor, const Rule& rule, Engine engine, const PassPlan& plan,
+                 const Bounds& bounds) {
+  if (engine == Engine::Mask) return discover_by_mask(executor, rule, bounds);
+  return plan.codec.bits() <= 64
+             ? discover_by_sort<std::uint64_t>(executor, rule, bounds, plan.codec)
+             : discover_by_sort<TileKey>(executor, rule, bounds, plan.codec);
+}
+
+/// Extents of members from those of lower nodes.
+template <Executor E>
+void reduce_up(E& executor, const LeafSet& set, const Extent* lowers, Extent* uppers,
+               const Summary& summary, std::int64_t size) {
+  using namespace assembly;
+  executor.reduce_segments(set.tiles, ReduceLowers{set, lowers, uppers});
+  executor.reduce_segments({size}, ReduceUppers{summary.starts, uppers, summary.extents});
+}
+
+/// Writes the whole buffer; `counted` is set where members' extents are known already.
+template <Executor E, class Rule>
+void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& summary,
+           const MemberTarget* targets, const DeviceMetadata& metadata, std::int64_t size) {
+  using namespace assembly;
+  using namespace discovery;
+  const Count slabs = set.lowers.times(kSlabs);
+  auto* slab_voxels = scratch<std::int64_t>(executor, slabs.bound);
+  auto* voxels_before = scratch<std::int64_t>(executor, slabs.bound + 1);
+  auto* lower_extents = scratch<Extent>(executor, set.lowers.bound);
+  auto* upper_extents = scratch<Extent>(executor, set.tiles.bound);
+
+  executor.for_each_index({size}, WriteHeaders{targets, size}, kHeavy);
+  executor.for_each_index(set.tiles.times(kUpperWords), WriteUppers{set, targets}, kLight);
+  executor.for_each_index(set.lowers.times(kLowerWords), WriteLowers{set, targets}, kLight);
+  executor.for_each_index(
+      slabs, WriteLeaves<Rule>{set, rule, targets, slab_voxels, metadata.leaf_member}, kHeavy);
+  executor.exclusive_scan(slabs, ValueAt{slab_voxels}, voxels_before);
+  executor.for_each_index(slabs, WriteOffsets{set, targets, summary.starts, voxels_before},
+                          kMedium);
+  executor.reduce_segments(set.lowers, ReduceLeaves{set, targets, lower_extents});
+  reduce_up(executor, set, lower_extents, upper_extents, summary, size);
+  executor.for_each_index(set.lowers, WriteLowerBoxes{set, targets, lower_extents}, kMedium);
+  executor.for_each_index(set.tiles, WriteUpperBoxes{set, targets, upper_extents}, kHeavy);
+  executor.for_each_index({size}, WriteExtents{targets, summary.extents}, kHeavy);
+  executor.exclusive_scan({size}, VoxelsOf{summary.extents}, metadata.voxel_offsets);
+  executor.for_each_index({size}, WriteMetadata{targets, summary.extents, size, metadata}, kHeavy);
+}
+
+}  // namespace building
+
+/// From a discovered LeafSet on. `measured`: members' extents must be known before the buffer is
+/// allocated (a synchronisation has been spent already). `check` is called with the flag of [L-5]
+/// before anything is allocated.
+template <Executor E, class Rule, class Check>
+GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan& plan,
+                     const BuildSettings& settings, building::SummaryBlock<E>& block, bool measured,
+                     const Check& check) {
+  using namespace building;
+  const std::int64_t size = plan.size();
+  const Summary& summary = block.device();
+  executor.for_each_index({size + 1}, discovery::StartMembers{set, summary.starts},
+                          discovery::kMedium);
+  if (measured) {
+    auto* lowers = scratch<Extent>(executor, set.lowers.bound);
+    auto* uppers = scratch<Extent>(executor, set.tiles.bound);
+    executor.for_each_index(set.lowers, assembly::MeasureLeaves<Rule>{set, rule, lowers}, 1);
+    reduce_up(executor, set, lowers, uppers, summary, size);
+  }
+  SummaryOnHost host = block.read(measured);
+  check(host.first_out_of_range);
+  set.tiles = {host.starts.back().tile};
+  set.lowers = {host.starts.back().lower_candidate};
+
+  Placement placement = place(plan, host.starts, settings.max_bytes);
+  bool zeroed = false;
+  std::shared_ptr<std::byte> memory;
+  if (placement.total_bytes > 0) {
+    memory = allocate_shared(settings.allocator, static_cast<std::size_t>(placement.total_bytes),
+                             &zeroed);
+    if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
+  }
+  const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
+  write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()), size);
+  if (!measured) host.extents = block.read(true).extents;
+  return finish(plan, placement, std::move(memory), host.extents);
+}
+
+/// A whole pass. `rule.first_out_of_range`, where the rule has one, must be set by `bind`.
+template <Executor E, class Rule, class Bind, class Check>
+GridBatch build(E& executor, Rule rule, const PassPlan& plan, const BuildSettings& settings,
+                const Bind& bind, const Check& check) {
+  building::SummaryBlock<E> block(executor, plan.size());
+  bind(rule, block.device().first_out_of_range);
+  Bounds bounds = plan.bounds;
+  const bool bounded = scratch_of(bounds, settings.engine) <= settings.scratch_budget;
+  if (!bounded) bounds = building::count_candidates(executor, rule, settings.engine, bounds);
+  LeafSet set = building::discover(executor, rule, settings.engine, plan, bounds);
+  return build_from(executor, rule, set, plan, settings, block, !bounded, check);
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,115 @@
+// Members copied node by node into a new batch, with another grid index and count: the fast path of
+// passes that change nothing, and how a view becomes a batch of its own. Only what is not zero is
+// read and written, so the empty parts of child tables cost nothing.
+#pragma once
+
+#include "gpu/assemble.h"
+#include "gpu/build.h"
+
+namespace leafproof::gpu::copying {
+
+LEAFPROOF_HD inline void copy_words(void* to, const void* from, std::int64_t bytes) {
+  auto* out = static_cast<std::uint64_t*>(to);
+  const auto* in = static_cast<const std::uint64_t*>(from);
+  for (std::int64_t i = 0; i < bytes / 8; ++i) out[i] = in[i];
+}
+
+/// A node's head and masks, then the table entries of the children it has. Child offsets are
+/// relative and a member keeps its shape, so they stay as they are.
+template <class Node>
+LEAFPROOF_HD void copy_node(Node* to, const Node* from, int words) {
+  copy_words(
+      to, from,
+      reinterpret_cast<const std::byte*>(from->mTable) - reinterpret_cast<const std::byte*>(from));
+  for (int w = 0; w < words; ++w) {
+    for (std::uint64_t bits = from->mChildMask.words()[w]; bits != 0; bits &= bits - 1) {
+      const int slot = w * 64 + lowest_bit(bits);
+      to->mTable[slot].child = from->mTable[slot].child;
+    }
+  }
+}
+
+struct CopyUppers {
+  SourceView source;
+  const MemberTarget* targets;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const auto place = source.upper_place(i);
+    copy_node(targets[place.member].upper(place.node),
+              source.members[place.member].uppers + place.node, kUpperWords);
+  }
+};
+struct CopyLowers {
+  SourceView source;
+  const MemberTarget* targets;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const auto place = source.lower_place(i);
+    copy_node(targets[place.member].lower(place.node),
+              source.members[place.member].lowers + place.node, kLowerWords);
+  }
+};
+struct CopyLeaves {
+  SourceView source;
+  const MemberTarget* targets;
+  std::int32_t* leaf_member;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const auto place = source.leaf_place(i);
+    copy_words(targets[place.member].leaf(place.node),
+               source.members[place.member].leaves + place.node, kLeafBytes);
+    leaf_member[i] = static_cast<std::int32_t>(place.member);
+  }
+};
+struct CopyTiles {  // with the root before them
+  SourceView source;
+  const MemberTarget* targets;
+  LEAFPROOF_HD void operator()(std::int64_t m) const {
+    copy_words(targets[m].root(), source.members[m].root,
+               kRootBytes + targets[m].uppers * kTileBytes);
+  }
+};
+
+}  // namespace leafproof::gpu::copying
+
+namespace leafproof::gpu {
+
+/// The members of a canonical batch or view, as a batch of its own [T-9]. No synchronisation.
+template <Executor E>
+GridBatch copy_members(E& executor, const GridBatch& source, const SourceView& view,
+                       const PassPlan& plan, const BuildSettings& settings) {
+  using namespace building;
+  std::vector<MemberStart> starts(static_cast<std::size_t>(source.size()) + 1, MemberStart{});
+  std::vector<Extent> extents;
+  for (std::int64_t m = 0; m < source.size(); ++m) {
+    const MemberInfo& info = source.member(m);
+    MemberStart next = starts[static_cast<std::size_t>(m)];
+    next.upper += info.uppers;
+    next.lower += info.lowers;
+    next.leaf += info.leaves;
+    starts[static_cast<std::size_t>(m) + 1] = next;
+    extents.push_back({box_of(info), info.voxels});
+  }
+  Placement placement = place(plan, starts, settings.max_bytes);
+  bool zeroed = false;
+  auto memory =
+      allocate_shared(settings.allocator, static_cast<std::size_t>(placement.total_bytes), &zeroed);
+  if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
+  const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
+  const DeviceMetadata metadata = metadata_at(placement, memory.get());
+  auto* members = scratch<Extent>(executor, source.size());
+  executor.upload(members, extents.data(), extents.size() * sizeof(Extent));
+
+  const Count size{source.size()};
+  using namespace discovery;
+  executor.for_each_index(size, copying::CopyTiles{view, targets}, kHeavy);
+  executor.for_each_index({view.uppers}, copying::CopyUppers{view, targets}, kHeavy);
+  executor.for_each_index({view.lowers}, copying::CopyLowers{view, targets}, kHeavy);
+  executor.for_each_index({view.leaves}, copying::CopyLeaves{view, targets, metadata.leaf_member},
+                          kLight);
+  executor.for_each_index(size, assembly::WriteHeaders{targets, source.size()}, kHeavy);
+  executor.for_each_index(size, assembly::WriteExtents{targets, members}, kHeavy);
+  executor.exclusive_scan(size, assembly::VoxelsOf{members}, metadata.voxel_offsets);
+  executor.for_each_index(size, assembly::WriteMetadata{targets, members, source.size(), metadata},
+                          kHeavy);
+  return finish(plan, placement, std::move(memory), extents);
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,79 @@
+// Marks code that runs on both sides, and the few bit operations that each side spells differently.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define LEAFPROOF_HD __host__ __device__
+#else
+#define LEAFPROOF_HD
+#endif
+
+namespace leafproof::gpu {
+
+LEAFPROOF_HD inline int popcount(std::uint64_t word) {
+#if defined(__CUDA_ARCH__)
+  return __popcll(word);
+#else
+  return __builtin_popcountll(word);
+#endif
+}
+
+/// Index of the lowest set bit; word != 0.
+LEAFPROOF_HD inline int lowest_bit(std::uint64_t word) {
+#if defined(__CUDA_ARCH__)
+  return __ffsll(static_cast<long long>(word)) - 1;
+#else
+  return __builtin_ctzll(word);
+#endif
+}
+
+/// Index of the highest set bit; word != 0.
+LEAFPROOF_HD inline int highest_bit(std::uint64_t word) {
+#if defined(__CUDA_ARCH__)
+  return 63 - __clzll(static_cast<long long>(word));
+#else
+  return 63 - __builtin_clzll(word);
+#endif
+}
+
+/// The bits below bit n, 0 <= n < 64.
+LEAFPROOF_HD inline std::uint64_t bits_below(int n) {
+  return (std::uint64_t{1} << n) - 1;
+}
+
+/// ORs bits into a word that several threads share. OR is free of order, so the result is
+/// deterministic; a word that has the bits already is left alone, which is the common case.
+LEAFPROOF_HD inline void atomic_or(std::uint64_t* word, std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+  auto* target = reinterpret_cast<unsigned long long*>(word);
+  if ((*static_cast<volatile unsigned long long*>(target) & bits) != bits) atomicOr(target, bits);
+#else
+  if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) != bits) {
+    __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+  }
+#endif
+}
+
+/// Lowers a shared number to `value` if that is less: free of order as well.
+LEAFPROOF_HD inline void atomic_min(std::uint64_t* number, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  atomicMin(reinterpret_cast<unsigned long long*>(number), value);
+#else
+  std::uint64_t seen = __atomic_load_n(number, __ATOMIC_RELAXED);
+  while (value < seen && !__atomic_compare_exchange_n(number, &seen, value, true, __ATOMIC_RELAXED,
+                                                      __ATOMIC_RELAXED)) {
+  }
+#endif
+}
+
+/// Adds to a shared number; integers, so the order does not matter.
+LEAFPROOF_HD inline void atomic_add(std::uint64_t* number, std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(reinterpret_cast<unsigned long long*>(number), value);
+#else
+  __atomic_fetch_add(number, value, __ATOMIC_RELAXED);
+#endif
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,145 @@
+// The executor for a CPU: TBB over index ranges, the calling thread alone where there is little to
+// do. A product of its own for machines without a GPU, and what CI proves the algorithm with.
+#pragma once
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "gpu/executor.h"
+#include "gpu/memory.h"
+
+namespace leafproof::gpu {
+
+enum class Threads {
+  Tbb,     // TBB's arena of the calling thread
+  Serial,  // the calling thread alone
+  Own,  // four plain threads a launch, in scattered order: for race detectors, which TBB confuses
+};
+
+class HostExecutor {
+ public:
+  HostExecutor(Workspace& workspace, Threads threads) : workspace_(workspace), threads_(threads) {}
+
+  void* scratch_bytes(std::size_t bytes) { return workspace_.take(bytes); }
+
+  void zero(void* to, std::size_t bytes) {
+    constexpr std::size_t kPart = std::size_t{1} << 20;
+    auto* begin = static_cast<std::byte*>(to);
+    const auto parts = static_cast<std::int64_t>((bytes + kPart - 1) / kPart);
+    run(parts, 1, [=](std::int64_t i) {
+      const std::size_t from = static_cast<std::size_t>(i) * kPart;
+      std::memset(begin + from, 0, std::min(kPart, bytes - from));
+    });
+  }
+
+  void upload(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void read_back(void* to, const void* from, std::size_t bytes) {
+    ++synchronisations_;
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
+  template <class F>
+  void for_each_index(Count n, const F& functor, std::int64_t grain) {
+    static_assert(std::is_trivially_copyable_v<F>, "functors are copied to where they run");
+    run(n.get(), grain, functor);
+  }
+
+  template <class Value>
+  void exclusive_scan(Count n, const Value& value, std::int64_t* out) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    const std::int64_t size = n.get();
+    constexpr std::int64_t kPart = std::int64_t{1} << 15;
+    const std::int64_t parts = (size + kPart - 1) / kPart;
+    if (parts <= 2) {
+      out[size] = scan_part(0, size, 0, value, out);
+      return;
+    }
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(parts) + 1, 0);
+    run(parts, 1, [&](std::int64_t p) {
+      std::int64_t sum = 0;
+      for (std::int64_t i = p * kPart; i < std::min(size, (p + 1) * kPart); ++i) sum += value(i);
+      sums[static_cast<std::size_t>(p) + 1] = sum;
+    });
+    for (std::size_t p = 1; p < sums.size(); ++p) sums[p] += sums[p - 1];
+    run(parts, 1, [&](std::int64_t p) {
+      scan_part(p * kPart, std::min(size, (p + 1) * kPart), sums[static_cast<std::size_t>(p)],
+                value, out);
+    });
+    out[size] = sums.back();
+  }
+
+  template <class Key>
+  void sort_unique(Key* keys, Count n, std::int64_t* unique) {
+    Key* end = keys + n.get();
+    if (threads_ == Threads::Tbb && n.get() > 1 << 14) {
+      tbb::parallel_sort(keys, end);
+    } else {
+      std::sort(keys, end);
+    }
+    *unique = std::unique(keys, end) - keys;
+  }
+
+  template <class F>
+  void reduce_segments(Count n, const F& functor) {
+    static_assert(std::is_trivially_copyable_v<F>);
+    run(n.get(), 16, [&functor](std::int64_t s) {
+      std::int64_t begin = 0, end = 0;
+      functor.range(s, begin, end);
+      Extent sum;
+      for (std::int64_t i = begin; i < end; ++i) sum.add(functor.value(s, i));
+      functor.store(s, sum);
+    });
+  }
+
+  int synchronisations() const { return synchronisations_; }
+
+ private:
+  template <class Value>
+  static std::int64_t scan_part(std::int64_t begin, std::int64_t end, std::int64_t sum,
+                                const Value& value, std::int64_t* out) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      out[i] = sum;
+      sum += value(i);
+    }
+    return sum;
+  }
+
+  template <class F>
+  void run(std::int64_t n, std::int64_t grain, const F& functor) {
+    if (n <= grain || threads_ == Threads::Serial) {
+      for (std::int64_t i = 0; i < n; ++i) functor(i);
+    } else if (threads_ == Threads::Tbb) {
+      tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n, static_cast<std::size_t>(grain)),
+                        [&functor](const tbb::blocked_range<std::int64_t>& range) {
+                          const F mine = functor;
+                          for (std::int64_t i = range.begin(); i < range.end(); ++i) mine(i);
+                        });
+    } else {
+      std::vector<std::thread> team;
+      for (std::int64_t t = 0; t < 4; ++t) {
+        team.emplace_back([n, t, &functor] {
+          for (std::int64_t i = n - 1 - t; i >= 0; i -= 4) functor(i);
+        });
+      }
+      for (std::thread& thread : team) thread.join();
+    }
+  }
+
+  Workspace& workspace_;
+  Threads threads_;
+  int synchronisations_ = 0;
+};
+
+static_assert(Executor<HostExecutor>);
+
+}  // namespace leafproof::gpu

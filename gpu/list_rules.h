@@ -1,0 +1,231 @@
+// from_ijk and from_points [T-1]: the only passes that read coordinates. Lists of all members are
+// one array of rows. Where the boxes of the members are small for their rows, a dense array of leaf
+// masks over the boxes takes every voxel with one OR; elsewhere the voxels are sorted as keys.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/discover.h"
+#include "gpu/leaf_mask.h"
+#include "gpu/rules.h"
+
+namespace leafproof::gpu {
+
+/// Rows of all members in device memory.
+struct Rows {
+  const std::int32_t* ijk = nullptr;      // [N, 3]
+  const std::int64_t* offsets = nullptr;  // B+1
+  std::int64_t members = 0, rows = 0;
+
+  LEAFPROOF_HD Coord voxel(std::int64_t row) const {
+    return {ijk[3 * row], ijk[3 * row + 1], ijk[3 * row + 2]};
+  }
+};
+
+inline constexpr std::int64_t kChunk = 2048;  // rows that one index of a launch walks
+
+/// Calls visit(row, member) for the rows of a chunk, and leave(member) after a member's last of
+/// them.
+template <class Visit, class Leave>
+LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit,
+                              const Leave& leave) {
+  std::int64_t row = chunk * kChunk;
+  const std::int64_t end = smaller(rows.rows, row + kChunk);
+  while (row < end) {
+    const std::int64_t member = segment_of(rows.offsets, rows.members, row);
+    const std::int64_t stop = smaller(end, rows.offsets[member + 1]);
+    for (; row < stop; ++row) visit(row, member);
+    leave(member);
+  }
+}
+
+/// Six numbers a member that only ever fall, so that threads may meet in them: least biased
+/// coordinates, and the complements of the greatest.
+struct MeasureRows {
+  Rows rows;
+  std::uint64_t* corners;  // B x 6, all ones before
+  std::uint64_t* runs;     // runs of rows in one lower node: no fewer than there are lower nodes
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
+    Box box = nothing();
+    Coord last;
+    std::uint64_t begun = 0;
+    visit_chunk(
+        rows, chunk,
+        [&](std::int64_t row, std::int64_t) {
+          const Coord voxel = rows.voxel(row);
+          if (box.empty() || !(voxel >> kLowerLog == last)) {
+            last = voxel >> kLowerLog;
+            ++begun;
+          }
+          box = united(box, {voxel, voxel});
+        },
+        [&](std::int64_t member) {
+          const std::int64_t least[6] = {box.min.x,  box.min.y,  box.min.z,
+                                         -box.max.x, -box.max.y, -box.max.z};
+          for (int i = 0; i < 6; ++i) {
+            atomic_min(corners + 6 * member + i, static_cast<std::uint64_t>(least[i] + kBias));
+          }
+          box = nothing();
+        });
+    atomic_add(runs, begun);
+  }
+  static constexpr std::int64_t kBias = std::int64_t{1} << 32;
+};
+
+/// The voxel nearest to (p - origin) / size, halves upward [T-1].
+struct QuantisePoints {
+  const double* xyz;  // [N, 3]
+  Rows rows;          // offsets and counts; ijk is written through `ijk`
+  const double* voxel_sizes;
+  const double* origins;  // B x 3
+  std::int32_t* ijk;
+  std::uint64_t* not_finite;    // least such row
+  std::uint64_t* out_of_range;  // least such row
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
+    visit_chunk(
+        rows, chunk,
+        [&](std::int64_t row, std::int64_t member) {
+          for (int axis = 0; axis < 3; ++axis) {
+            const double p = xyz[3 * row + axis];
+            if (!(p - p == 0)) {  // NaN or infinity
+              atomic_min(not_finite, static_cast<std::uint64_t>(row));
+              return;
+            }
+            const double moved = p - origins[3 * member + axis];
+            const double x = moved / voxel_sizes[3 * member + axis];
+            double n = floor(x);
+            if (x - n >= 0.5) n += 1.0;
+            if (!(n >= -2147483648.0 && n <= 2147483647.0)) {
+              atomic_min(out_of_range, static_cast<std::uint64_t>(row));
+              n = 0;
+            }
+            ijk[3 * row + axis] = static_cast<std::int32_t>(n);
+          }
+        },
+        [](std::int64_t) {});
+  }
+};
+
+/// A member's part of the dense array: leaf masks over a box of leaf coordinates, z fastest.
+struct DenseMember {
+  Box leaves;
+  std::int64_t first_cell;
+  LEAFPROOF_HD std::int64_t cell(const Coord& leaf) const {
+    return first_cell +
+           ((leaf.x - leaves.min.x) * (leaves.max.y - leaves.min.y + 1) + leaf.y - leaves.min.y) *
+               (leaves.max.z - leaves.min.z + 1) +
+           leaf.z - leaves.min.z;
+  }
+};
+
+struct FillDense {
+  Rows rows;
+  const DenseMember* members;
+  LeafMask* masks;
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
+    visit_chunk(
+        rows, chunk,
+        [&](std::int64_t row, std::int64_t member) {
+          const Coord voxel = rows.voxel(row);
+          atomic_or(masks[members[member].cell(voxel >> kLeafLog)].word + (voxel.x & 7),
+                    std::uint64_t{1} << ((voxel.y & 7) << 3 | (voxel.z & 7)));
+        },
+        [](std::int64_t) {});
+  }
+};
+
+/// Lines of dense cells along z as sources: what they hold is what the result holds.
+struct DenseRule {
+  SourceView source;  // of no members: nothing is read from a grid
+  const DenseMember* members = nullptr;
+  const std::int64_t* first_line = nullptr;  // B+1: (x, y) lines of cells
+  std::int64_t size = 0, lines = 0;
+  const LeafMask* masks = nullptr;
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t line, const Emit& emit) const {
+    const std::int64_t member = segment_of(first_line, size, line);
+    const Box& box = members[member].leaves;
+    const std::int64_t at = line - first_line[member], width = box.max.y - box.min.y + 1;
+    Coord leaf{box.min.x + at / width, box.min.y + at % width, box.min.z};
+    const LeafMask* mask = masks + members[member].cell(leaf);
+    unsigned row = 0;
+    for (; leaf.z <= box.max.z; ++leaf.z, ++mask) {
+      if (any(*mask)) row |= 1u << (leaf.z & 15);
+      if (((leaf.z & 15) == 15 || leaf.z == box.max.z) && row != 0) {
+        emit(member, Coord{leaf.x, leaf.y, leaf.z & ~std::int64_t{15}}, row);
+        row = 0;
+      }
+    }
+  }
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    return masks[members[finder.member()].cell(leaf)];
+  }
+};
+
+/// ORs the lower nodes of what is reached into the masks of tiles: discovery from leaves alone.
+template <class Rule>
+struct MarkLowersOfLeaves {
+  Rule rule;
+  LeafSet set;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned) {
+      const Coord lower = row >> (kLowerLog - kLeafLog);
+      const int slot = upper_slot(lower);
+      const std::int64_t tile = set.find_tile(member, lower >> (kUpperLog - kLowerLog));
+      atomic_or(set.upper_masks + tile * kUpperWords + (slot >> 6),
+                std::uint64_t{1} << (slot & 63));
+    });
+  }
+};
+
+/// One key a voxel: its leaf's key, then 9 bits of offset in the leaf.
+template <class Key>
+struct ListVoxels {
+  Rows rows;
+  LeafCodec codec;
+  Key* keys;
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
+    visit_chunk(
+        rows, chunk,
+        [&](std::int64_t row, std::int64_t member) {
+          const Coord voxel = rows.voxel(row);
+          const auto offset =
+              static_cast<std::uint64_t>((voxel.x & 7) << 6 | (voxel.y & 7) << 3 | (voxel.z & 7));
+          keys[row] = codec.encode<Key>(member, voxel >> kLeafLog) << 9 | static_cast<Key>(offset);
+        },
+        [](std::int64_t) {});
+  }
+};
+
+/// Where each leaf's voxels begin among the sorted keys.
+template <class Key>
+struct StartLeaves {
+  const std::int64_t* leaf_index;  // n+1: leaves begun before key i
+  std::int64_t* first_key;
+  Count n;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    if (leaf_index[i + 1] != leaf_index[i]) first_key[leaf_index[i]] = i;
+    if (i + 1 == n.get()) first_key[leaf_index[i + 1]] = i + 1;
+  }
+};
+
+/// Leaves from sorted voxel keys.
+template <class Key>
+struct SortedRule {
+  SourceView source;  // of no members
+  const Key* keys = nullptr;
+  const std::int64_t* first_key = nullptr;
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder&, const Coord&, std::int64_t leaf) const {
+    LeafMask mask = empty_mask();
+    for (std::int64_t i = first_key[leaf]; i < first_key[leaf + 1]; ++i) {
+      const auto offset = static_cast<std::uint64_t>(keys[i]) & 511;
+      mask.word[offset >> 6] |= std::uint64_t{1} << (offset & 63);
+    }
+    return mask;
+  }
+};
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,89 @@
+#include "gpu/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "gpu/error.h"
+
+namespace leafproof::gpu {
+namespace {
+
+constexpr std::size_t kMapFrom = std::size_t{1} << 17;  // from here on pages come from the system
+constexpr std::size_t kAlign = 256;
+
+std::size_t rounded(std::size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+void* system_allocate(void*, std::size_t bytes, bool* zeroed) {
+  *zeroed = false;
+  if (bytes < kMapFrom) return std::aligned_alloc(kAlign, rounded(std::max<std::size_t>(bytes, 1)));
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  *zeroed = true;
+  return memory;
+}
+
+void system_release(void*, void* memory, std::size_t bytes) {
+  if (bytes < kMapFrom) {
+    std::free(memory);
+  } else {
+    munmap(memory, bytes);
+  }
+}
+
+}  // namespace
+
+Allocator system_allocator() {
+  return {system_allocate, system_release, nullptr};
+}
+
+std::shared_ptr<std::byte> allocate_shared(const Allocator& allocator, std::size_t bytes,
+                                           bool* zeroed) {
+  *zeroed = false;
+  void* memory = allocator.allocate(allocator.context, bytes, zeroed);
+  if (memory == nullptr) {
+    throw Error(ErrorKind::OutOfMemory, "allocate", "bytes", std::to_string(bytes),
+                "the allocator has no such block");
+  }
+  return {static_cast<std::byte*>(memory), [allocator, bytes](std::byte* block) {
+            allocator.release(allocator.context, block, bytes);
+          }};
+}
+
+Workspace::Workspace(Allocator allocator) : allocator_(allocator) {}
+
+void* Workspace::take(std::size_t bytes) {
+  const std::size_t need = rounded(std::max<std::size_t>(bytes, 1));
+  if (blocks_.empty() || blocks_.back().size - used_ < need) {
+    // At least as much as all before it, so that a build soon runs in one block.
+    const std::size_t size = std::max({need, held_, std::size_t{1} << 16});
+    bool zeroed = false;
+    blocks_.push_back({allocate_shared(allocator_, size, &zeroed), size});
+    held_ += size;
+    used_ = 0;
+  }
+  void* memory = blocks_.back().memory.get() + used_;
+  used_ += need;
+  taken_ += need;
+  peak_ = std::max(peak_, taken_);
+  return memory;
+}
+
+void Workspace::reset() {
+  if (blocks_.size() > 1) {  // next time in one block, of the size that was needed
+    const std::size_t need = taken_;
+    blocks_.clear();
+    held_ = 0;
+    bool zeroed = false;
+    blocks_.push_back({allocate_shared(allocator_, need, &zeroed), need});
+    held_ = need;
+  }
+  used_ = taken_ = 0;
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,76 @@
+// The refusal of [L-5]: which source voxel, first in canonical order, has a result beyond the
+// lattice.
+#pragma once
+
+#include <string>
+
+#include "gpu/build.h"
+#include "gpu/rules.h"
+
+namespace leafproof::gpu {
+
+/// A leaf on its way to the host.
+struct LeafCopy {
+  LeafMask mask;
+  Coord at;
+  std::int64_t member;
+};
+
+struct CopyLeaf {
+  SourceView source;
+  std::int64_t leaf;
+  LeafCopy* to;
+  LEAFPROOF_HD void operator()(std::int64_t) const {
+    const auto place = source.leaf_place(leaf);
+    to->mask = source.mask(place);
+    to->at = leaf_coord(source.leaf(place));
+    to->member = place.member;
+  }
+};
+
+/// The least source leaf with a voxel whose image leaves the lattice. Extremes of a leaf's box are
+/// voxels of the leaf on each axis, so the box decides exactly.
+struct FindOutOfRange {
+  RelationRule rule;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const auto place = rule.source.leaf_place(i);
+    Box box;
+    if (rule.voxels(place, rule.source.mask(place), box) && !in_lattice(rule.relation.image(box))) {
+      atomic_min(rule.first_out_of_range, static_cast<std::uint64_t>(i));
+    }
+  }
+};
+
+/// Throws the refusal for source leaf `leaf`.
+template <Executor E>
+[[noreturn]] void throw_out_of_range(E& executor, const PassPlan& plan, const RelationRule& rule,
+                                     std::uint64_t leaf) {
+  auto* device = scratch<LeafCopy>(executor, 1);
+  executor.for_each_index({1}, CopyLeaf{rule.source, static_cast<std::int64_t>(leaf), device}, 1);
+  LeafCopy copy;
+  executor.read_back(&copy, device, sizeof copy);
+  for (int x = 0; x < 8; ++x) {
+    for (std::uint64_t bits = copy.mask.word[x]; bits != 0; bits &= bits - 1) {
+      const int yz = lowest_bit(bits);
+      const Coord voxel{copy.at.x * 8 + x, copy.at.y * 8 + (yz >> 3), copy.at.z * 8 + (yz & 7)};
+      const Box image = rule.relation.image({voxel, voxel});
+      if (in_lattice(image)) continue;
+      const auto worse = [](std::int64_t low, std::int64_t high) {
+        return in_lattice(low) ? high : low;
+      };
+      const auto text = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+        return "(" + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c) + ")";
+      };
+      throw Error(ErrorKind::OutOfRange, plan.operation, "voxel", text(voxel.x, voxel.y, voxel.z),
+                  "its result " +
+                      text(worse(image.min.x, image.max.x), worse(image.min.y, image.max.y),
+                           worse(image.min.z, image.max.z)) +
+                      " is outside the 32-bit lattice",
+                  copy.member);
+    }
+  }
+  throw Error(ErrorKind::OutOfRange, plan.operation, "source", "",
+              "a result is outside the 32-bit lattice", copy.member);
+}
+
+}  // namespace leafproof::gpu

@@ -1,0 +1,397 @@
+// The passes, each as a reach rule and a gather rule over one machine. A rule says
+//   image      which target voxels a box of source voxels can reach (of nodes, so that levels above
+//              the leaves are found first),
+//   reach      exactly which target leaves a source leaf has a voxel in,
+//   gather     the mask of a target leaf, pulled from the source by shifts on its eight words.
+// Rules are plain structs of pointers, copied into every launch.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/axis_relation.h"
+#include "gpu/leaf_mask.h"
+#include "gpu/source_view.h"
+
+namespace leafproof::gpu {
+
+/// A source node's member and the target voxels that it can reach.
+struct Reached {
+  std::int64_t member;
+  Box voxels;
+};
+
+LEAFPROOF_HD inline Box voxels_of(const nanovdb::CoordBBox& box) {
+  return {coord_of(box.min()), coord_of(box.max())};
+}
+
+/// Emits one leaf, as a row of one.
+template <class Emit>
+LEAFPROOF_HD void emit_leaf(std::int64_t member, const Coord& leaf, const Emit& emit) {
+  emit(member, Coord{leaf.x, leaf.y, leaf.z & ~std::int64_t{15}}, 1u << (leaf.z & 15));
+}
+
+/// Passes whose result lies within the source's own leaves: prune [T-6], and bringing a foreign
+/// batch into canonical order. The voxels that stay are those that the view selects.
+struct KeepRule {
+  SourceView source;
+
+  LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i);
+    if (any(source.mask(place))) emit_leaf(place.member, leaf_coord(source.leaf(place)), emit);
+  }
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    LeafMask mask;
+    const std::uint64_t* words = finder.words(leaf);
+    for (int x = 0; x < 8; ++x) mask.word[x] = words[x];
+    return mask;
+  }
+};
+
+/// coarsen(f) [T-3]: leaf borders of the target are leaf borders of the source (8 f), so a source
+/// leaf reaches exactly one target leaf, whatever f is.
+struct CoarsenRule {
+  SourceView source;
+  Coord factor;
+
+  LEAFPROOF_HD Coord coarse(const Coord& c) const {
+    return {floor_div(c.x, factor.x), floor_div(c.y, factor.y), floor_div(c.z, factor.z)};
+  }
+  LEAFPROOF_HD Box image(const Box& voxels) const {
+    return {coarse(voxels.min), coarse(voxels.max)};
+  }
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i);
+    emit_leaf(place.member, coarse(leaf_coord(source.leaf(place))), emit);
+  }
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    LeafMask mask = empty_mask();
+    if (factor.x == 2 && factor.y == 2 && factor.z == 2) {
+      halve(finder, leaf, mask);
+      return mask;
+    }
+    const Box window{
+        {leaf.x * factor.x, leaf.y * factor.y, leaf.z * factor.z},
+        {(leaf.x + 1) * factor.x - 1, (leaf.y + 1) * factor.y - 1, (leaf.z + 1) * factor.z - 1}};
+    source.visit_leaves(finder.member(), window,
+                        [&](const Coord& from, const std::uint64_t* words) {
+                          contribute(leaf, from, words, mask);
+                          return !full(mask);
+                        });
+    return mask;
+  }
+
+ private:
+  /// Position in the target leaf of voxel i of a source leaf, per axis.
+  LEAFPROOF_HD static int position(std::int64_t from, int i, std::int64_t f, std::int64_t leaf) {
+    return static_cast<int>(floor_div(from * 8 + i, f) - leaf * 8);
+  }
+
+  LEAFPROOF_HD void contribute(const Coord& leaf, const Coord& from, const std::uint64_t* words,
+                               LeafMask& mask) const {
+    std::uint64_t slices[8] = {};
+    for (int x = 0; x < 8; ++x) slices[position(from.x, x, factor.x, leaf.x)] |= words[x];
+    for (int x = 0; x < 8; ++x) {
+      if (slices[x] == 0) continue;
+      std::uint64_t columns = 0, rows = 0;
+      for (int z = 0; z < 8; ++z) {
+        columns |= ((slices[x] >> z) & kEveryRow) << position(from.z, z, factor.z, leaf.z);
+      }
+      for (int y = 0; y < 8; ++y) {
+        rows |= ((columns >> (8 * y)) & 0xFF) << (8 * position(from.y, y, factor.y, leaf.y));
+      }
+      mask.word[x] |= rows;
+    }
+  }
+
+  /// coarsen(2): pairs of neighbours OR-ed, then the even bits and rows pushed together.
+  LEAFPROOF_HD void halve(SourceView::Finder& finder, const Coord& leaf, LeafMask& mask) const {
+    for (int child = 0; child < 8; ++child) {
+      const int cx = child >> 2, cy = (child >> 1) & 1, cz = child & 1;
+      const std::uint64_t* words =
+          finder.words({leaf.x * 2 + cx, leaf.y * 2 + cy, leaf.z * 2 + cz});
+      if (words == nullptr) continue;
+      for (int x = 0; x < 4; ++x) {
+        std::uint64_t w = words[2 * x] | words[2 * x + 1];
+        w |= w >> 8;                               // rows 2y and 2y+1
+        w |= w >> 1;                               // columns 2z and 2z+1
+        w &= 0x0055005500550055u;                  // keep the even ones
+        w = (w | (w >> 1)) & 0x0033003300330033u;  // columns 0 2 4 6 -> 0 1 2 3
+        w = (w | (w >> 2)) & 0x000F000F000F000Fu;
+        w = (w | (w >> 8)) & 0x0000FFFF0000FFFFu;  // rows 0 2 4 6 -> 0 1 2 3
+        w = (w | (w >> 16)) & 0x00000000FFFFFFFFu;
+        mask.word[4 * cx + x] |= w << (32 * cy + 4 * cz);
+      }
+    }
+  }
+};
+
+/// Passes that follow a Relation: refine [T-2], dilate_box [T-4] with any box.
+struct RelationRule {
+  SourceView source;
+  Relation relation;
+  std::uint64_t* first_out_of_range = nullptr;  // when set: the least source leaf whose image
+                                                // leaves the lattice is written here [L-5]
+
+  LEAFPROOF_HD Box image(const Box& voxels) const { return relation.image(voxels); }
+
+  /// The voxels of leaf i that count, as a box; false when there is none.
+  LEAFPROOF_HD bool voxels(const SourceView::Place& place, const LeafMask& mask, Box& box) const {
+    if (!any(mask)) return false;
+    const Coord at = leaf_coord(source.leaf(place)) << 3;
+    box = box_of(mask);
+    box = {{box.min.x + at.x, box.min.y + at.y, box.min.z + at.z},
+           {box.max.x + at.x, box.max.y + at.y, box.max.z + at.z}};
+    return true;
+  }
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i);
+    const LeafMask mask = source.mask(place);
+    Box box;
+    if (!voxels(place, mask, box)) return;
+    const Box result = relation.image(box);
+    if (first_out_of_range != nullptr && !in_lattice(result)) {
+      atomic_min(first_out_of_range, static_cast<std::uint64_t>(i));
+      return;
+    }
+    const Coord from = box.min >> 3;
+    const Box targets = result >> 3;
+    for (std::int64_t x = targets.min.x; x <= targets.max.x; ++x) {
+      const AxisEntry* ex = relation.x.entry(x, from.x);
+      if (ex == nullptr) continue;
+      std::uint64_t slice = 0;
+      for (unsigned xs = ex->support; xs != 0; xs &= xs - 1) slice |= mask.word[lowest_bit(xs)];
+      if (slice == 0) continue;
+      for (std::int64_t y = targets.min.y; y <= targets.max.y; ++y) {
+        const AxisEntry* ey = relation.y.entry(y, from.y);
+        const unsigned columns = ey == nullptr ? 0 : any_row(slice & ey->support_rows);
+        if (columns == 0) continue;
+        unsigned row = 0;
+        for (std::int64_t z = targets.min.z; z <= targets.max.z; ++z) {
+          const AxisEntry* ez = relation.z.entry(z, from.z);
+          if (ez != nullptr && (columns & ez->support) != 0) row |= 1u << (z & 15);
+          if (((z & 15) == 15 || z == targets.max.z) && row != 0) {
+            emit(place.member, Coord{x, y, z & ~std::int64_t{15}}, row);
+            row = 0;
+          }
+        }
+      }
+    }
+  }
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    LeafMask mask = empty_mask();
+    source.visit_leaves(finder.member(), relation.source_leaves(leaf),
+                        [&](const Coord& from, const std::uint64_t* words) {
+                          LeafMask given;
+                          for (int x = 0; x < 8; ++x) given.word[x] = words[x];
+                          relation.contribute(leaf, from, given, mask);
+                          return !full(mask);  // a full leaf gains nothing more
+                        });
+    return mask;
+  }
+};
+
+/// refine(f) [T-2]: a target leaf comes out of exactly one source leaf (8 f is a multiple of 8).
+struct RefineRule : RelationRule {
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    const Coord from{relation.x.first_source_leaf(leaf.x), relation.y.first_source_leaf(leaf.y),
+                     relation.z.first_source_leaf(leaf.z)};
+    LeafMask given, mask = empty_mask();
+    const std::uint64_t* words = finder.words(from);
+    for (int x = 0; x < 8; ++x) given.word[x] = words[x];
+    relation.contribute(leaf, from, given, mask);
+    return mask;
+  }
+};
+
+/// The dilation of one leaf by a box within [-8, 8]^3, from the 27 leaves around it: x by whole
+/// words, y by bytes, z by bits. With `Missing`, the dilation of the voxels that are *not* there:
+/// the part that an erosion loses.
+struct NearBox {
+  int lo[3], hi[3];
+
+  template <bool Missing>
+  LEAFPROOF_HD LeafMask dilate(SourceView::Finder& finder, const Coord& leaf) const {
+    std::uint64_t planes[3][8] = {};  // by z neighbour, after x and y
+    for (int nz = hi[2] > 0 ? -1 : 0; nz <= (lo[2] < 0 ? 1 : 0); ++nz) {
+      std::uint64_t columns[3][8] = {};  // by y neighbour, after x
+      for (int ny = hi[1] > 0 ? -1 : 0; ny <= (lo[1] < 0 ? 1 : 0); ++ny) {
+        std::uint64_t line[24] = {};  // the words of three leaves in a row
+        if (!load<Missing>(finder, leaf, ny, nz, line)) continue;
+        for (int d = lo[0]; d <= hi[0]; ++d) {
+          for (int x = 0; x < 8; ++x) columns[ny + 1][x] |= line[8 + x - d];
+        }
+      }
+      for (int d = lo[1]; d <= hi[1]; ++d) shift_rows(d, columns, planes[nz + 1]);
+    }
+    LeafMask mask = empty_mask();
+    for (int d = lo[2]; d <= hi[2]; ++d) shift_columns(d, planes, mask);
+    return mask;
+  }
+
+ private:
+  template <bool Missing>
+  LEAFPROOF_HD bool load(SourceView::Finder& finder, const Coord& leaf, int ny, int nz,
+                         std::uint64_t* line) const {
+    bool found = Missing;
+    for (int nx = hi[0] > 0 ? -1 : 0; nx <= (lo[0] < 0 ? 1 : 0); ++nx) {
+      const std::uint64_t* words = finder.words({leaf.x + nx, leaf.y + ny, leaf.z + nz});
+      std::uint64_t* part = line + 8 * (nx + 1);
+      if (words != nullptr) {
+        found = true;
+        for (int x = 0; x < 8; ++x) part[x] = Missing ? ~words[x] : words[x];
+      } else if (Missing) {
+        for (int x = 0; x < 8; ++x) part[x] = ~std::uint64_t{0};
+      }
+    }
+    return found;
+  }
+
+  /// ORs the rows moved by d in y: t = s + d, with rows from the neighbour before or after.
+  LEAFPROOF_HD static void shift_rows(int d, const std::uint64_t (&from)[3][8],
+                                      std::uint64_t (&to)[8]) {
+    if (d == 0) {
+      for (int x = 0; x < 8; ++x) to[x] |= from[1][x];
+    } else if (d == 8 || d == -8) {
+      for (int x = 0; x < 8; ++x) to[x] |= from[d > 0 ? 0 : 2][x];
+    } else if (d > 0) {
+      for (int x = 0; x < 8; ++x) to[x] |= from[1][x] << (8 * d) | from[0][x] >> (64 - 8 * d);
+    } else {
+      for (int x = 0; x < 8; ++x) to[x] |= from[1][x] >> (-8 * d) | from[2][x] << (64 + 8 * d);
+    }
+  }
+
+  /// ORs the bits moved by d in z, within each row and from the neighbours' rows.
+  LEAFPROOF_HD static void shift_columns(int d, const std::uint64_t (&from)[3][8], LeafMask& to) {
+    if (d == 0) {
+      for (int x = 0; x < 8; ++x) to.word[x] |= from[1][x];
+    } else if (d == 8 || d == -8) {
+      for (int x = 0; x < 8; ++x) to.word[x] |= from[d > 0 ? 0 : 2][x];
+    } else if (d > 0) {
+      const std::uint64_t low = kEveryRow * ((1u << d) - 1);
+      for (int x = 0; x < 8; ++x) {
+        to.word[x] |= ((from[1][x] << d) & ~low) | ((from[0][x] >> (8 - d)) & low);
+      }
+    } else {
+      const std::uint64_t low = kEveryRow * ((1u << (8 + d)) - 1);
+      for (int x = 0; x < 8; ++x) {
+        to.word[x] |= ((from[1][x] >> -d) & low) | ((from[2][x] << (8 + d)) & ~low);
+      }
+    }
+  }
+};
+
+/// dilate_box(lo, hi) within [-8, 8]^3 [T-4].
+struct DilateNearRule : RelationRule {
+  NearBox box;
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    return box.dilate<false>(finder, leaf);
+  }
+};
+
+/// erode_box(lo, hi) [T-5]: a voxel is lost when a voxel is missing at c + d, so what is lost is
+/// the dilation by [-hi, -lo] of what is missing. The relation is that dilation's.
+struct ErodeRule {
+  SourceView source;
+  Relation relation;
+  NearBox box;  // the same dilation, where it is near
+  bool near = false;
+
+  LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i);
+    const Coord leaf = leaf_coord(source.leaf(place));
+    SourceView::Finder finder(source, place.member);
+    if (any(gather(finder, leaf, 0))) emit_leaf(place.member, leaf, emit);
+  }
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    LeafMask mask;
+    const std::uint64_t* words = finder.words(leaf);
+    for (int x = 0; x < 8; ++x) mask.word[x] = words[x];
+    if (near) {
+      const LeafMask lost = box.dilate<true>(finder, leaf);
+      for (int x = 0; x < 8; ++x) mask.word[x] &= ~lost.word[x];
+      return mask;
+    }
+    const Box from = relation.source_leaves(leaf);
+    for (std::int64_t x = from.min.x; x <= from.max.x; ++x) {
+      for (std::int64_t y = from.min.y; y <= from.max.y; ++y) {
+        for (std::int64_t z = from.min.z; z <= from.max.z; ++z) {
+          const std::uint64_t* there = finder.words({x, y, z});
+          LeafMask missing, lost = empty_mask();
+          for (int i = 0; i < 8; ++i) missing.word[i] = there == nullptr ? ~0ull : ~there[i];
+          relation.contribute(leaf, {x, y, z}, missing, lost);
+          for (int i = 0; i < 8; ++i) mask.word[i] &= ~lost.word[i];
+          if (!any(mask)) return mask;
+        }
+      }
+    }
+    return mask;
+  }
+};
+
+enum class SetOperation { Merge, Intersect, Subtract };
+
+/// merge, intersect, subtract [T-6], member by member. The leaves of `source` come first, then, for
+/// a merge, those of `other`.
+struct SetRule {
+  SourceView source, other;
+  SetOperation operation;
+
+  LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const bool second = i >= source.leaves;
+    const SourceView& from = second ? other : source;
+    const auto place = from.leaf_place(second ? i - source.leaves : i);
+    const Coord leaf = leaf_coord(from.leaf(place));
+    if (operation != SetOperation::Merge) {
+      SourceView::Finder finder(source, place.member);
+      if (!any(gather(finder, leaf, 0))) return;
+    }
+    emit_leaf(place.member, leaf, emit);
+  }
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    const std::uint64_t* p = finder.words(leaf);
+    SourceView::Finder second(other, finder.member());
+    const std::uint64_t* q = second.words(leaf);
+    LeafMask mask;
+    for (int x = 0; x < 8; ++x) {
+      const std::uint64_t v = p == nullptr ? 0 : p[x], w = q == nullptr ? 0 : q[x];
+      mask.word[x] = operation == SetOperation::Merge       ? v | w
+                     : operation == SetOperation::Intersect ? v & w
+                                                            : v & ~w;
+    }
+    return mask;
+  }
+};
+
+/// The nodes that reach out: those of the source, and for a merge those of the second batch too.
+template <class Rule>
+LEAFPROOF_HD const SourceView& second_of(const Rule& rule) {
+  return rule.source;
+}
+LEAFPROOF_HD inline const SourceView& second_of(const SetRule& rule) {
+  return rule.other;
+}
+template <class Rule>
+LEAFPROOF_HD bool reads_second(const Rule&) {
+  return false;
+}
+LEAFPROOF_HD inline bool reads_second(const SetRule& rule) {
+  return rule.operation == SetOperation::Merge;
+}
+
+}  // namespace leafproof::gpu

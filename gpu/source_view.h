@@ -1,0 +1,224 @@
+// What a pass reads: a batch, or any view of one, as the device sees it. A plain struct of
+// pointers: per member of the view where its nodes are, and prefix sums over the view, so that
+// "leaf i of the view" is found by one search and members may be permuted or repeated [T-9].
+#pragma once
+
+#include <nanovdb/NanoVDB.h>
+
+#include <cstdint>
+
+#include "gpu/leaf_mask.h"
+#include "gpu/node_key.h"
+
+namespace leafproof::gpu {
+
+using Build = nanovdb::ValueOnIndex;
+using RootNode = nanovdb::NanoRoot<Build>::DataType;
+using UpperNode = nanovdb::NanoUpper<Build>::DataType;
+using LowerNode = nanovdb::NanoLower<Build>::DataType;
+using LeafNode = nanovdb::NanoLeaf<Build>::DataType;
+
+/// One member of a view.
+struct SourceMember {
+  const RootNode* root;
+  const UpperNode* uppers;
+  const LowerNode* lowers;
+  const LeafNode* leaves;
+  std::int64_t first_row;  // in the view's rows
+};
+
+LEAFPROOF_HD inline Coord coord_of(const nanovdb::Coord& c) {
+  return {c[0], c[1], c[2]};
+}
+
+LEAFPROOF_HD inline LeafMask mask_of(const LeafNode& leaf) {
+  LeafMask mask;
+  for (int x = 0; x < 8; ++x) mask.word[x] = leaf.mValueMask.words()[x];
+  return mask;
+}
+
+/// Coordinates of a leaf (voxel / 8): the corner of its box is in it.
+LEAFPROOF_HD inline Coord leaf_coord(const LeafNode& leaf) {
+  return coord_of(leaf.mBBoxMin) >> 3;
+}
+
+struct SourceView {
+  const SourceMember* members = nullptr;
+  const std::int64_t* first_leaf = nullptr;   // B+1
+  const std::int64_t* first_lower = nullptr;  // B+1
+  const std::int64_t* first_upper = nullptr;  // B+1
+  const LeafMask* selected = nullptr;  // when set: per leaf of the view, the voxels that count
+  std::int64_t size = 0, leaves = 0, lowers = 0, uppers = 0;
+  bool tiles_in_order = true;  // false only while a foreign batch is brought into order
+
+  struct Place {
+    std::int64_t member, node;  // the view's member, and the node in that member
+  };
+  LEAFPROOF_HD Place leaf_place(std::int64_t i) const { return place(first_leaf, i); }
+  LEAFPROOF_HD Place lower_place(std::int64_t i) const { return place(first_lower, i); }
+  LEAFPROOF_HD Place upper_place(std::int64_t i) const { return place(first_upper, i); }
+
+  /// Leaf i's voxels: all of them, or those selected by a mask.
+  LEAFPROOF_HD LeafMask mask(const Place& place) const {
+    if (selected != nullptr) return selected[first_leaf[place.member] + place.node];
+    return mask_of(members[place.member].leaves[place.node]);
+  }
+
+  LEAFPROOF_HD const LeafNode& leaf(const Place& place) const {
+    return members[place.member].leaves[place.node];
+  }
+
+  /// The lower node at these coordinates (voxel / 128), or null. Tiles are few; a foreign batch may
+  /// store them in any order.
+  LEAFPROOF_HD const LowerNode* find_lower(std::int64_t member, const Coord& lower) const {
+    const RootNode* root = members[member].root;
+    const Coord tile = lower >> (kUpperLog - kLowerLog);
+    if (!tile_exists(tile)) return nullptr;
+    const auto key = RootNode::CoordToKey(nanovdb::Coord(static_cast<int>(tile.x << kUpperLog),
+                                                         static_cast<int>(tile.y << kUpperLog),
+                                                         static_cast<int>(tile.z << kUpperLog)));
+    const UpperNode* upper = find_upper(root, tile, key);
+    if (upper == nullptr) return nullptr;
+    const int slot = upper_slot(lower);
+    if (((upper->mChildMask.words()[slot >> 6] >> (slot & 63)) & 1) == 0) return nullptr;
+    return reinterpret_cast<const LowerNode*>(reinterpret_cast<const std::byte*>(upper) +
+                                              upper->mTable[slot].child);
+  }
+
+  /// The leaf in a slot of a lower node that has it.
+  LEAFPROOF_HD static const LeafNode* leaf_in(const LowerNode* lower, int slot) {
+    return reinterpret_cast<const LeafNode*>(reinterpret_cast<const std::byte*>(lower) +
+                                             lower->mTable[slot].child);
+  }
+  LEAFPROOF_HD static bool has_leaf(const LowerNode* lower, int slot) {
+    return ((lower->mChildMask.words()[slot >> 6] >> (slot & 63)) & 1) != 0;
+  }
+
+  /// The mask words of a leaf found in `member`.
+  LEAFPROOF_HD const std::uint64_t* words(std::int64_t member, const LeafNode* leaf) const {
+    if (selected == nullptr) return leaf->mValueMask.words();
+    return selected[first_leaf[member] + (leaf - members[member].leaves)].word;
+  }
+
+  /// Finds leaves of one member near each other: remembers the last lower node.
+  class Finder {
+   public:
+    LEAFPROOF_HD Finder(const SourceView& view, std::int64_t member)
+        : view_(view), member_(member) {}
+
+    LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
+      const Coord at = leaf >> (kLowerLog - kLeafLog);
+      if (!known_ || !(at == at_)) {
+        lower_ = view_.find_lower(member_, at);
+        at_ = at;
+        known_ = true;
+      }
+      if (lower_ == nullptr) return nullptr;
+      const int slot = lower_slot(leaf);
+      return has_leaf(lower_, slot) ? view_.words(member_, leaf_in(lower_, slot)) : nullptr;
+    }
+    LEAFPROOF_HD std::int64_t member() const { return member_; }
+    LEAFPROOF_HD const SourceView& view() const { return view_; }
+
+   private:
+    const SourceView& view_;
+    std::int64_t member_;
+    Coord at_;
+    const LowerNode* lower_ = nullptr;
+    bool known_ = false;
+  };
+
+  /// Calls visit(leaf coordinates, mask words) for each leaf of a member in a box of leaf
+  /// coordinates, until it returns false. Walks the lower nodes in the box, or all the member has
+  /// where they are fewer: the cost follows what exists, not the box.
+  template <class Visit>
+  LEAFPROOF_HD void visit_leaves(std::int64_t member, const Box& box, const Visit& visit) const {
+    const Box range = box >> 4;
+    const std::int64_t have = first_lower[member + 1] - first_lower[member];
+    if (volume_up_to(range, have) < have) {
+      for (std::int64_t x = range.min.x; x <= range.max.x; ++x) {
+        for (std::int64_t y = range.min.y; y <= range.max.y; ++y) {
+          for (std::int64_t z = range.min.z; z <= range.max.z; ++z) {
+            const LowerNode* lower = find_lower(member, {x, y, z});
+            if (lower != nullptr && !visit_lower(member, lower, {x, y, z}, box, visit)) return;
+          }
+        }
+      }
+    } else {
+      for (std::int64_t i = 0; i < have; ++i) {
+        const LowerNode* lower = members[member].lowers + i;
+        const Coord at = coord_of(lower->mBBox.min()) >> kLowerLog;
+        if (!visit_lower(member, lower, at, box, visit)) return;
+      }
+    }
+  }
+
+ private:
+  LEAFPROOF_HD Place place(const std::int64_t* first, std::int64_t i) const {
+    const std::int64_t member = size == 1 ? 0 : segment_of(first, size, i);
+    return {member, i - first[member]};
+  }
+
+  LEAFPROOF_HD const UpperNode* find_upper(const RootNode* root, const Coord& tile,
+                                           std::uint64_t key) const {
+    const auto* tiles = reinterpret_cast<const RootNode::Tile*>(root + 1);
+    std::int64_t begin = 0, end = root->mTableSize;
+    if (tiles_in_order && end > 8) {
+      std::int64_t n = end;
+      while (n > 0) {
+        const std::int64_t half = n / 2;
+        if (tile_key(0, coord_of(tiles[begin + half].origin()) >> kUpperLog) < tile_key(0, tile)) {
+          begin += half + 1;
+          n -= half + 1;
+        } else {
+          n = half;
+        }
+      }
+      end = smaller(begin + 1, end);
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (tiles[i].key == key) {
+        return reinterpret_cast<const UpperNode*>(reinterpret_cast<const std::byte*>(root) +
+                                                  tiles[i].child);
+      }
+    }
+    return nullptr;
+  }
+
+  /// Lower nodes in a box, or `limit` where they are at least that many.
+  LEAFPROOF_HD static std::int64_t volume_up_to(const Box& box, std::int64_t limit) {
+    std::int64_t volume = 1;
+    for (const std::int64_t extent :
+         {box.max.x - box.min.x + 1, box.max.y - box.min.y + 1, box.max.z - box.min.z + 1}) {
+      if (extent <= 0) return 0;
+      if (extent >= limit) return limit;
+      volume *= extent;
+      if (volume >= limit) return limit;
+    }
+    return volume;
+  }
+
+  template <class Visit>
+  LEAFPROOF_HD bool visit_lower(std::int64_t member, const LowerNode* lower, const Coord& at,
+                                const Box& box, const Visit& visit) const {
+    const Box part = common(box, {at << 4, {at.x * 16 + 15, at.y * 16 + 15, at.z * 16 + 15}});
+    if (part.empty()) return true;
+    for (std::int64_t x = part.min.x; x <= part.max.x; ++x) {
+      for (std::int64_t y = part.min.y; y <= part.max.y; ++y) {
+        const int row = lower_slot({x, y, 0});
+        const int first = static_cast<int>(part.min.z & 15),
+                  last = static_cast<int>(part.max.z & 15);
+        std::uint64_t bits = lower->mChildMask.words()[row >> 6] >> (row & 63);
+        bits &= bits_below(last + 1) & ~bits_below(first);
+        for (; bits != 0; bits &= bits - 1) {
+          const int z = lowest_bit(bits);
+          const LeafNode* leaf = leaf_in(lower, row + z);
+          if (!visit(Coord{x, y, at.z * 16 + z}, words(member, leaf))) return false;
+        }
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace leafproof::gpu
