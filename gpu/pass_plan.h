@@ -26,7 +26,7 @@ struct PassPlan {
   Bounds bounds;
   LeafCodec codec;  // engine sort
 
-  std::int64_t size() const { return static_cast<std::int64_t>(images.size()); }
+  std::int64_t size() const { return static_cast<std::int64_t>(maps.size()); }
 };
 
 /// A sum or product that stays at the greatest number instead of wrapping; terms are not negative.
