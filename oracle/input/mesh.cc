@@ -3,12 +3,14 @@
 
 #ifdef LEAFPROOF_HAS_ASSIMP
 
+#include <assimp/importerdesc.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <assimp/Importer.hpp>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
@@ -17,16 +19,24 @@
 namespace leafproof::oracle {
 namespace {
 
-// Only the importer of the file's own extension: the others must not guess at its bytes.
-void keep_one_importer(const FileTask& task, Assimp::Importer& importer) {
-  Assimp::BaseImporter* wanted = importer.GetImporter(task.file.extension().c_str());
-  if (wanted == nullptr) {
-    task.refuse(ErrorKind::Unsupported,
-                "this build's Assimp does not read " + task.file.extension().string());
-  }
+std::string extension_of(const FileTask& task) {
+  std::string extension = task.file.extension().string().substr(1);
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+// Only the importers of the file's own extension: the others must not guess at its bytes.
+void keep_own_importers(const FileTask& task, Assimp::Importer& importer) {
+  const std::string extension = extension_of(task);
   for (std::size_t i = importer.GetImporterCount(); i-- > 0;) {
-    Assimp::BaseImporter* other = importer.GetImporter(i);
-    if (other != wanted) importer.UnregisterLoader(other);
+    const std::string known = fmt::format(" {} ", importer.GetImporterInfo(i)->mFileExtensions);
+    if (known.find(fmt::format(" {} ", extension)) == std::string::npos) {
+      importer.UnregisterLoader(importer.GetImporter(i));
+    }
+  }
+  if (importer.GetImporterCount() == 0) {
+    task.refuse(ErrorKind::Unsupported, "this build's Assimp does not read ." + extension);
   }
 }
 
@@ -89,16 +99,20 @@ void put_mesh(const FileTask& task, const aiMesh& mesh, unsigned number, const T
 
 void put_scene(const FileTask& task, Outlet& outlet) {
   Assimp::Importer importer;
-  keep_one_importer(task, importer);
+  keep_own_importers(task, importer);
   const aiScene* scene = importer.ReadFile(task.file.string(), aiProcess_Triangulate);
   if (scene == nullptr || scene->mRootNode == nullptr) {
     const std::string reason = importer.GetErrorString();
     task.refuse(ErrorKind::Corrupt,
                 "is no readable mesh: " + (reason.empty() ? "Assimp gives no reason" : reason));
   }
+  // Assimp's 3DS importer turns the scene from z up to y up at the root; the file's own axes are
+  // wanted, so it is turned back.
+  const Transform identity{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+  const Transform z_up{{{1, 0, 0, 0}, {0, 0, -1, 0}, {0, 1, 0, 0}}};
+  const Transform& file_axes = extension_of(task) == "3ds" ? z_up : identity;
   std::vector<std::pair<const aiNode*, Transform>> open{
-      {scene->mRootNode,
-       compose({{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}}, scene->mRootNode->mTransformation)}};
+      {scene->mRootNode, compose(file_axes, scene->mRootNode->mTransformation)}};
   while (!open.empty()) {
     const auto [node, transform] = open.back();
     open.pop_back();

@@ -217,11 +217,14 @@ std::int64_t NpyArray::integer(std::uint64_t row, std::uint64_t column) const {
   const bool is_signed = kind_ == 'i';
   switch (kind_ == 'i' || kind_ == 'u' || kind_ == 'b' ? size_ : 0) {
     case 1:
-      return is_signed ? element<std::int8_t>(row, column) : element<std::uint8_t>(row, column);
+      return is_signed ? std::int64_t{element<std::int8_t>(row, column)}
+                       : std::int64_t{element<std::uint8_t>(row, column)};
     case 2:
-      return is_signed ? element<std::int16_t>(row, column) : element<std::uint16_t>(row, column);
+      return is_signed ? std::int64_t{element<std::int16_t>(row, column)}
+                       : std::int64_t{element<std::uint16_t>(row, column)};
     case 4:
-      return is_signed ? element<std::int32_t>(row, column) : element<std::uint32_t>(row, column);
+      return is_signed ? std::int64_t{element<std::int32_t>(row, column)}
+                       : std::int64_t{element<std::uint32_t>(row, column)};
     case 8:
       return element<std::int64_t>(row, column);
     default:
