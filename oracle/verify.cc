@@ -145,6 +145,7 @@ std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions
         items.push_back({pass.op, 0, &scene, &pass});
   for (const Op op : options.ops) {
     const std::int64_t cases = options.only_case    ? 1
+                               : options.cases      ? *options.cases
                                : options.level == 0 ? 0
                                                     : cases_of_level(op, options.level);
     for (std::int64_t i = 0; i < cases; ++i)

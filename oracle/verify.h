@@ -31,6 +31,7 @@ struct VerifyOptions {
   std::vector<Op> ops;  // of topology_ops()
   int level = 2;        // 1 ... 3; 0: no generated cases
   std::uint64_t seed = 1;
+  std::optional<std::int64_t> cases;       // per operation, instead of the level's number
   std::optional<std::uint64_t> only_case;  // replay: this generated case alone
   std::vector<Skip> skips;
   int threads = 2;        // the verdicts are the same for any number

@@ -5,7 +5,7 @@
 #include "oracle/backend.h"
 #include "oracle/backends/brute_force_backend.h"
 #include "oracle/backends/reference_backend.h"
-#if __has_include("oracle/backends/host_backend.h")
+#if __has_include("oracle/backends/host_backend.cc")
 #include "oracle/backends/host_backend.h"
 #define LEAFPROOF_HAS_HOST_BACKEND
 #endif

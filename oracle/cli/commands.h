@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,10 @@ inline constexpr int kEqual = 0;
 inline constexpr int kDifferent = 1;  // or not implemented, or left out, without being told to skip
 inline constexpr int kBadInput = 2;   // usage, files
 inline constexpr int kNoDevice = 3;
+
+/// The backend of that name as a command that judges many cases asks it: brute_force only where its
+/// boxes have at most `cells` cells together, so that the time stays bounded.
+std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells);
 
 void add_verify(CLI::App& app, int& exit_code);
 void add_apply(CLI::App& app, int& exit_code);

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <new>
 
+#include "oracle/boxed_backend.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/terminal.h"
 
@@ -41,6 +42,11 @@ int bad_usage(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+std::unique_ptr<Backend> cli::make_judged(const std::string& name, std::int64_t cells) {
+  auto backend = make_backend(name);
+  return name == "brute_force" ? make_boxed(std::move(backend), cells) : std::move(backend);
+}
 
 int main(int argc, char** argv) {
   int exit_code = cli::kEqual;

@@ -69,7 +69,7 @@ int run(const Options& options) {
   std::vector<std::string> failures;
   Counts total;
   for (const std::string& name : options.backends) {
-    const auto backend = make_backend(name);
+    const auto backend = make_judged(name, std::int64_t{1} << 24);
     Counts of_backend;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const auto excused = [&](const Vector& vector, const Verdict& verdict) {

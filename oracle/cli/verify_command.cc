@@ -89,12 +89,18 @@ int run(const Options& options) {
   std::vector<std::unique_ptr<Backend>> made;
   std::vector<const Backend*> backends;
   const auto names = options.backends.empty() ? default_backends() : options.backends;
+  const std::int64_t cells = std::int64_t{1} << (options.level <= 1   ? 20
+                                                 : options.level == 2 ? 22
+                                                                      : 24);
   for (const std::string& name : names) {
-    made.push_back(make_backend(name));
+    made.push_back(make_judged(name, cells));
     backends.push_back(made.back().get());
   }
 
   std::vector<std::string> notes;
+  if (std::find(names.begin(), names.end(), "brute_force") != names.end())
+    notes.push_back(
+        fmt::format("brute_force is asked where the boxes of a case have at most {} cells", cells));
   std::vector<Scene> scenes;
   if (!verify_options.only_case) scenes = scenes_of(options, notes);
   for (const std::string& skip : options.skips)
