@@ -56,6 +56,10 @@ struct Slot {
   std::vector<Judged> judged;  // per backend
 };
 
+bool asked(const Scene* scene, const Backend& backend) {
+  return scene == nullptr || !scene->asks || scene->asks(backend.name());
+}
+
 Case question_of(const Item& item, std::uint64_t seed) {
   if (item.pass == nullptr) return generate(item.op, seed, item.number);
   Case question = item.pass->make(item.scene->batch);
@@ -122,6 +126,7 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
     slot.touched.insert(Boundary::Range);
   for (const Backend* backend : backends) {
     Judged& judged = slot.judged.emplace_back();
+    if (!asked(item.scene, *backend)) continue;
     try {
       const auto start = Clock::now();
       const Answer actual = backend->answer(question);
@@ -339,6 +344,7 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
     for (const Op op : options.ops)
       for (std::size_t b = 0; b < backends.size(); ++b) {
         if (scene == nullptr && options.level == 0 && !options.only_case) continue;
+        if (!asked(scene, *backends[b])) continue;
         RowOfItems row(op, *backends[b], scene == nullptr ? "generated" : scene->name);
         int kept = 0;
         for (std::size_t i = 0; i < items.size(); ++i) {

@@ -19,6 +19,9 @@ struct Scene {
   std::string name;    // as reports print it
   Batch batch;         // canonical order
   std::string replay;  // what `verify` must be told to have it again: "--input bunny.obj"
+  /// Who is asked; all when empty. (A brute-force box does not suffice for whole meshes, and a crop
+  /// of them tells nothing new about the others.)
+  std::function<bool(std::string_view backend)> asks;
 };
 
 /// "Not implemented" is accepted of this operation on this backend (empty: on all).
