@@ -56,8 +56,11 @@ Case rebuilt(const Case& question, const std::vector<std::int64_t>& members) {
 
 rc::Gen<std::vector<std::int64_t>> selections(std::size_t batch_size) {
   if (batch_size == 0) return rc::gen::just(std::vector<std::int64_t>{});
-  return rc::gen::container<std::vector<std::int64_t>>(
-      rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(batch_size)));
+  const auto member = rc::gen::resize(
+      rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(batch_size)));
+  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 6), [member](std::size_t length) {
+    return rc::gen::container<std::vector<std::int64_t>>(length, member);
+  });
 }
 
 void assert_equal(const Layout& expected, const Layout& actual) {

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  setenv("RC_PARAMS", "seed=20261129 max_success=300", 0);
+  setenv("RC_PARAMS", "seed=20261129", 0);
   std::cerr << "laws: to run this again: RC_PARAMS='" << std::getenv("RC_PARAMS") << "' " << argv[0]
             << " (seed=N draws other input, max_success=N more of it)\n";
   return RUN_ALL_TESTS();

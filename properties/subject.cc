@@ -25,6 +25,7 @@ Batch Subject::operator()(const Case& question) const {
 std::vector<std::string> subjects() {
   std::vector<std::string> names = backend_names();
   std::erase(names, "brute_force");
+  std::erase(names, "host");
   return names;
 }
 

@@ -45,7 +45,8 @@ void holds(const std::string& law, const Body& body) {
   EXPECT_TRUE(rc::check(std::string(test->name()) + ": " + law, body)) << law;
 }
 
-/// The backends that laws are asked of: all but brute_force, whose small box cannot hold them.
+/// The backends that laws are asked of: all but brute_force, whose small box cannot hold them, and
+/// host, which is host-mask or host-sort under the name that users give it.
 std::vector<std::string> subjects();
 
 inline std::string name_of(const testing::TestParamInfo<std::string>& info) {
