@@ -251,6 +251,41 @@ std::optional<Profile> parse_profile(std::string_view name) {
   return {};
 }
 
+std::string_view clause_of(Op op) {
+  switch (op) {
+    case Op::FromIjk:
+    case Op::FromPoints:
+      return "T-1";
+    case Op::Refine:
+      return "T-2";
+    case Op::Coarsen:
+      return "T-3";
+    case Op::DilateBox:
+    case Op::Dual:
+      return "T-4";
+    case Op::ErodeBox:
+      return "T-5";
+    case Op::Prune:
+    case Op::Merge:
+    case Op::Intersect:
+    case Op::Subtract:
+      return "T-6";
+    case Op::MapAfter:
+      return "G-7";
+    case Op::ConvGrid:
+      return "K-3";
+    case Op::ConvTransposeGrid:
+      return "K-4";
+    case Op::SubmanifoldIndexMap:
+      return "M-5";
+    case Op::Convolution:
+      return "V-1";
+    case Op::ConvolutionGradients:
+      return "V-2";
+  }
+  return "T";
+}
+
 Verdict compare(const Answer& reference, const Answer& candidate, Profile profile,
                 bool judge_maps) {
   Verdict verdict;

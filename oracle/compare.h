@@ -46,6 +46,10 @@ struct Verdict {
   bool ok() const { return outcome == Outcome::Equal; }
 };
 
+/// The clause that says which voxels an operation has: "T-2" for refine. compare() does not know
+/// the operation and names a difference of voxels by "T"; who knows it may put this there.
+std::string_view clause_of(Op op);
+
 /// Judges `candidate` against `reference`. Two refusals are equal when their kinds are [E-3].
 /// `judge_maps`: maps and world boxes are judged too below `Bytes` (operations about maps [G-9]).
 ///

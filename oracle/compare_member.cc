@@ -37,10 +37,14 @@ std::string box_text(const std::optional<Box>& box) {
   return box ? box_text(*box) : "empty";
 }
 
-std::string prefix_text(std::uint64_t packed) {
-  std::string text = hex(packed) + " =";
-  for (int n = 0; n < 7; ++n) text += fmt::format(" {}", packed >> (9 * n) & 511);
+std::string prefix_counts(std::uint64_t packed) {
+  std::string text;
+  for (int n = 0; n < 7; ++n)
+    text += fmt::format("{}{}", n == 0 ? "" : " ", packed >> (9 * n) & 511);
   return text;
+}
+std::string prefix_text(std::uint64_t packed) {
+  return hex(packed) + " = " + prefix_counts(packed);
 }
 
 std::int64_t popcount(const Mask& mask) {
@@ -291,8 +295,8 @@ class MemberJudge {
     });
     judge_child_masks({2, "upper node"}, 5, e_.uppers, a_.uppers, uppers_);
     judge_child_masks({1, "lower node"}, 4, e_.lowers, a_.lowers, lowers_);
-    judge_leaf_field("G-4", "mOffset of a leaf", &Leaf::offset, number);
-    judge_leaf_field("G-4", "mPrefixSum of a leaf", &Leaf::prefix_sum, prefix_text);
+    judge_leaf_field("G-4", "mOffset of a leaf", &Leaf::offset, number, number);
+    judge_leaf_field("G-4", "mPrefixSum of a leaf", &Leaf::prefix_sum, prefix_text, prefix_counts);
   }
 
   template <class T>
@@ -401,9 +405,10 @@ class MemberJudge {
     });
   }
 
-  template <class Text>
+  /// `text` of the field that differs; `brief` of the rows around it.
+  template <class Text, class Brief>
   void judge_leaf_field(const char* clause, const char* what, std::uint64_t Leaf::* field,
-                        Text text) {
+                        Text text, Brief brief) {
     leaves_.for_each([&](std::uint64_t i, std::uint64_t j) {
       const Leaf &e = e_.leaves[i], &a = a_.leaves[j];
       if (e.*field == a.*field) return;
@@ -415,7 +420,7 @@ class MemberJudge {
                           .expected = text(e.*field),
                           .actual = text(a.*field),
                           .window = rows(0, e_.leaves, a_.leaves, i, j,
-                                         [&](const Leaf& l) { return text(l.*field); })};
+                                         [&](const Leaf& l) { return brief(l.*field); })};
       });
     });
   }

@@ -18,7 +18,8 @@ std::string_view to_string(Boundary boundary);
 struct Row {
   std::string operation, backend, input;  // input: "generated" or a file / scene name
   std::int64_t cases = 0, members = 0, voxels = 0;
-  std::int64_t equal = 0, different = 0, not_implemented = 0, refused = 0;  // refused: by both, alike
+  std::int64_t equal = 0, different = 0, not_implemented = 0,
+               refused = 0;                  // refused: by both, alike
   std::map<Boundary, std::int64_t> touched;  // cases per class
   double seconds = 0;
 };
@@ -36,7 +37,7 @@ struct Report {
   std::uint64_t seed = 0;
   int level = 0;
   std::vector<Row> rows;
-  std::vector<Failure> failures;  // the first few per row
+  std::vector<Failure> failures;   // the first few per row
   std::vector<std::string> notes;  // "not tested: ...", "absent: ..."
   double seconds = 0;
   std::string html_path;
