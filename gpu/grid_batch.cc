@@ -58,7 +58,8 @@ GridBatch GridBatch::view(std::span<const std::int64_t> members) const {
   for (const std::int64_t i : members) {
     if (i < 0 || i >= size()) {
       throw Error(ErrorKind::InvalidArgument, "view", "members", std::to_string(i),
-                  "the batch has members 0 ... B-1 with B = " + std::to_string(size()));
+                  "the batch has members 0 ... B-1 with B = " + std::to_string(size()),
+                  static_cast<std::int64_t>(selection.size()));
     }
     selection.push_back(selection_[static_cast<std::size_t>(i)]);
   }

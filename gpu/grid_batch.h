@@ -83,7 +83,7 @@ class GridBatch {
   std::int64_t leaf_count() const { return leaf_offsets_.back(); }
 
   /// The listed members, in that order, repeats included: O(listed), shares the buffer.
-  /// Error(InvalidArgument) for an index outside 0 ... size()-1.
+  /// Error(InvalidArgument) for an index outside 0 ... size()-1; its member is the position.
   GridBatch view(std::span<const std::int64_t> members) const;
 
   /// All grids, one after the other. Error(InvalidArgument) for a view: rebuild it first.

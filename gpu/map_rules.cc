@@ -1,21 +1,30 @@
 #include "gpu/map_rules.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "gpu/error.h"
 
 namespace leafproof::gpu {
+namespace {
+
+std::string text(double v) {  // exactly: 1e-310 is not 0.000000
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.17g", v);
+  return digits;
+}
+
+}  // namespace
 
 void check_map(const std::string& operation, const MemberMap& map, std::int64_t member) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const double size = map.voxel_size[axis], origin = map.origin[axis];
-    if (!std::isfinite(size) || size <= 0 || !std::isfinite(1.0 / size)) {
-      throw Error(ErrorKind::InvalidArgument, operation, "voxel_size", std::to_string(size),
-                  "the voxel size of the result must be finite and positive, as its inverse",
-                  member);
+    if (!std::isfinite(size) || size <= 0) {
+      throw Error(ErrorKind::InvalidArgument, operation, "voxel_size", text(size),
+                  "the voxel size of the result must be finite and positive", member);
     }
     if (!std::isfinite(origin)) {
-      throw Error(ErrorKind::InvalidArgument, operation, "origin", std::to_string(origin),
+      throw Error(ErrorKind::InvalidArgument, operation, "origin", text(origin),
                   "the origin of the result must be finite", member);
     }
   }

@@ -25,6 +25,8 @@ struct PassPlan {
   std::vector<std::string> names;
   Bounds bounds;
   LeafCodec codec;  // engine sort
+  Coord cut;        // how much further a dilation goes than its relation, which is cut to what 64
+                    // bits can add up: for the name of the result alone [E-3]
 
   std::int64_t size() const { return static_cast<std::int64_t>(maps.size()); }
 };

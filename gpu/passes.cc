@@ -60,10 +60,13 @@ void check_flags(const char* operation, const GridBatch& source, const VoxelFlag
                 member);
   };
   if (mask.offsets.size() != rows.size()) {
-    refuse(std::to_string(static_cast<std::int64_t>(mask.offsets.size()) - 1) + " lists",
+    refuse(std::to_string(mask.offsets.size()) + " offsets",
            "the batch has " + std::to_string(source.size()) + " members");
   }
-  for (std::size_t m = 0; m < rows.size(); ++m) {
+  if (mask.offsets[0] != 0) {
+    refuse("offsets from " + std::to_string(mask.offsets[0]), "offsets begin at 0");
+  }
+  for (std::size_t m = 1; m < rows.size(); ++m) {
     if (mask.offsets[m] == rows[m]) continue;
     refuse("a list that ends at " + std::to_string(mask.offsets[m]),
            "the member's voxels end at row " + std::to_string(rows[m]),
@@ -148,11 +151,16 @@ constexpr auto kNoBind = [](auto&, std::uint64_t*) {};
 constexpr auto kNoCheck = [](std::uint64_t) {};
 constexpr auto kSameBox = [](const Box& box) { return box; };
 
+bool within(const Triple& corner, std::int64_t least, std::int64_t greatest) {
+  return std::all_of(corner.begin(), corner.end(),
+                     [&](std::int64_t v) { return v >= least && v <= greatest; });
+}
 bool is_near(const Triple& lo, const Triple& hi) {
-  return std::all_of(lo.begin(), lo.end(), [](std::int64_t v) { return v >= -8; }) &&
-         std::all_of(hi.begin(), hi.end(), [](std::int64_t v) { return v <= 8; }) &&
-         std::all_of(lo.begin(), lo.end(), [](std::int64_t v) { return v <= 8; }) &&
-         std::all_of(hi.begin(), hi.end(), [](std::int64_t v) { return v >= -8; });
+  return within(lo, -8, 8) && within(hi, -8, 8);
+}
+/// A box in [-1, 1]^3 that holds 0.
+bool is_unit(const Triple& lo, const Triple& hi) {
+  return within(lo, -1, 0) && within(hi, 0, 1);
 }
 
 /// One build on the state's workspace: resets it before and counts synchronisations.
@@ -174,6 +182,12 @@ GridBatch by_relation(State& state, const GridBatch& source, PassPlan plan,
     rule.source = upload_view(executor, source);
     rule.relation = upload_relation(executor, axes);
     if constexpr (requires { rule.box; }) rule.box = near;
+    if constexpr (requires { rule.down; }) {
+      for (int axis = 0; axis < 3; ++axis) {
+        rule.down[axis] = near.lo[axis] < 0;
+        rule.up[axis] = near.hi[axis] > 0;
+      }
+    }
     if (mask != nullptr) select(executor, rule.source, *mask);
     bound(plan, source, reach_of(rule.relation),
           [&rule](const Box& voxels) { return rule.relation.image(voxels); });
@@ -264,17 +278,19 @@ GridBatch dilated(State& state, const char* operation, const GridBatch& source, 
   constexpr std::int64_t kFar = std::int64_t{1} << 33;
   AxisRelation axes[3];
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t near_lo = std::clamp(lo[axis], -kFar, kFar);
-    axes[axis].first = near_lo;
+    axes[axis].first = std::clamp(lo[axis], -kFar, kFar);
     axes[axis].count = hi[axis] - lo[axis] + 1;
   }
+  plan.cut = {lo[0] - axes[0].first, lo[1] - axes[1].first, lo[2] - axes[2].first};
   if (is_near(lo, hi)) {
     NearBox box;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       box.lo[axis] = static_cast<int>(lo[axis]);
       box.hi[axis] = static_cast<int>(hi[axis]);
     }
-    return by_relation<DilateNearRule>(state, source, std::move(plan), axes, nullptr, box);
+    const bool unit = is_unit(lo, hi);
+    return unit ? by_relation<DilateUnitRule>(state, source, std::move(plan), axes, nullptr, box)
+                : by_relation<DilateNearRule>(state, source, std::move(plan), axes, nullptr, box);
   }
   return by_relation<RelationRule>(state, source, std::move(plan), axes, nullptr, {});
 }

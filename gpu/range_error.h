@@ -55,16 +55,20 @@ template <Executor E>
       const Coord voxel{copy.at.x * 8 + x, copy.at.y * 8 + (yz >> 3), copy.at.z * 8 + (yz & 7)};
       const Box image = rule.relation.image({voxel, voxel});
       if (in_lattice(image)) continue;
-      const auto worse = [](std::int64_t low, std::int64_t high) {
-        return in_lattice(low) ? high : low;
+      const auto worse = [](std::int64_t low, std::int64_t high, std::int64_t cut) {
+        const std::int64_t result = in_lattice(low) ? high : low;
+        std::int64_t sum = 0;  // or the nearest number where 64 bits cannot hold it
+        if (__builtin_add_overflow(result, cut, &sum)) return cut < 0 ? INT64_MIN : INT64_MAX;
+        return sum;
       };
       const auto text = [](std::int64_t a, std::int64_t b, std::int64_t c) {
         return "(" + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c) + ")";
       };
       throw Error(ErrorKind::OutOfRange, plan.operation, "voxel", text(voxel.x, voxel.y, voxel.z),
                   "its result " +
-                      text(worse(image.min.x, image.max.x), worse(image.min.y, image.max.y),
-                           worse(image.min.z, image.max.z)) +
+                      text(worse(image.min.x, image.max.x, plan.cut.x),
+                           worse(image.min.y, image.max.y, plan.cut.y),
+                           worse(image.min.z, image.max.z, plan.cut.z)) +
                       " is outside the 32-bit lattice",
                   copy.member);
     }
