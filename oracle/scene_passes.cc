@@ -1,5 +1,7 @@
 // What is done to real input: every pass, with parameters that people use.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "oracle/random.h"
 #include "oracle/verify.h"
@@ -44,21 +46,36 @@ Masks painted(const Batch& batch) {
   return masks;
 }
 
+/// A copy moved by `by`, less what would leave the lattice.
+std::vector<Voxel> moved(const std::vector<Voxel>& voxels, const Triple& by) {
+  std::vector<Voxel> result;
+  result.reserve(voxels.size());
+  for (const Voxel v : voxels) {
+    const Triple c{v.x + by[0], v.y + by[1], v.z + by[2]};
+    if (std::all_of(c.begin(), c.end(), [](auto x) { return INT32_MIN <= x && x <= INT32_MAX; }))
+      result.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
+                        static_cast<std::int32_t>(c[2])});
+  }
+  reference::make_canonical(result);
+  return result;
+}
+
 /// Even members: the member itself moved by (1, 2, -3), which overlaps it; odd ones: another
-/// member.
+/// member, moved so that their first voxels are one.
 Batch neighbours(const Batch& batch) {
   Batch other = batch;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (i % 2 == 1) {
-      other.members[i] = batch.members[(i + 1) % batch.size()];
-      continue;
+    const auto& member = batch.members[i];
+    const auto& next = batch.members[(i + 1) % batch.size()];
+    if (i % 2 == 0) {
+      other.members[i] = moved(member, {1, 2, -3});
+    } else if (member.empty() || next.empty()) {
+      other.members[i] = next;
+    } else {
+      const Voxel to = member.front(), from = next.front();
+      other.members[i] = moved(next, {std::int64_t{to.x} - from.x, std::int64_t{to.y} - from.y,
+                                      std::int64_t{to.z} - from.z});
     }
-    auto& member = other.members[i];
-    std::erase_if(member, [](Voxel v) {
-      return v.x == INT32_MAX || v.y > INT32_MAX - 2 || v.z < INT32_MIN + 3;
-    });
-    for (Voxel& v : member) v = {v.x + 1, v.y + 2, v.z - 3};
-    reference::make_canonical(member);
   }
   return other;
 }

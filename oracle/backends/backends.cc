@@ -4,11 +4,8 @@
 
 #include "oracle/backend.h"
 #include "oracle/backends/brute_force_backend.h"
-#include "oracle/backends/reference_backend.h"
-#if __has_include("oracle/backends/host_backend.cc")
 #include "oracle/backends/host_backend.h"
-#define LEAFPROOF_HAS_HOST_BACKEND
-#endif
+#include "oracle/backends/reference_backend.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -22,11 +19,9 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> all{
       {"reference", make_reference_backend},
       {"brute_force", make_brute_force_backend},
-#ifdef LEAFPROOF_HAS_HOST_BACKEND
       {"host", [] { return make_host_backend(HostEngine::Default); }},
       {"host-sort", [] { return make_host_backend(HostEngine::Sort); }},
       {"host-mask", [] { return make_host_backend(HostEngine::Mask); }},
-#endif
   };
   return all;
 }
