@@ -9,9 +9,9 @@
 
 namespace leafproof::oracle {
 
-constexpr std::array all_boundaries{Boundary::RootTile,    Boundary::Lower,
-                                    Boundary::Leaf,        Boundary::NegativeOctant,
-                                    Boundary::EmptyMember, Boundary::Range};
+inline constexpr std::array all_boundaries{Boundary::RootTile,    Boundary::Lower,
+                                           Boundary::Leaf,        Boundary::NegativeOctant,
+                                           Boundary::EmptyMember, Boundary::Range};
 /// "root_tile", ...: the key in JSON.
 std::string_view key_of(Boundary boundary);
 

@@ -139,7 +139,7 @@ std::vector<std::string> table(const std::vector<Row>& rows, std::size_t width,
     std::erase_if(list, [](const Column& c) { return !c.group.empty() && c.group != "answers"; });
     total = measure();
   }
-  while (total > width) {
+  for (shorten_input(total); total > width; shorten_input(total)) {
     const auto least =
         std::min_element(list.begin(), list.end(),
                          [](const Column& a, const Column& b) { return a.worth < b.worth; });
@@ -147,7 +147,6 @@ std::vector<std::string> table(const std::vector<Row>& rows, std::size_t width,
     list.erase(least);
     total = measure();
   }
-  shorten_input(total);
 
   std::vector<std::string> lines;
   const auto trimmed = [](std::string text) {
