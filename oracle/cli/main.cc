@@ -62,6 +62,13 @@ int main(int argc, char** argv) {
   cli::add_check(app, exit_code);
   cli::add_show(app, exit_code);
   cli::add_vectors(app, exit_code);
+  const auto named = [&](const CLI::App* command) {
+    return argc > 1 && command->get_name() == argv[1];
+  };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+    fmt::print(stderr, "leafproof: there is no command '{}' (see `leafproof --help`)\n", argv[1]);
+    return cli::kBadInput;
+  }
   try {
     app.parse(argc, argv);
     std::cout.flush();

@@ -152,7 +152,10 @@ void OperationOptions::add_to(CLI::App& command) {
   command.add_option("--mask", mask,
                      "prune, refine: a .npy of one bool (or 0/1) per voxel, all members in one "
                      "array, in canonical order");
-  command.add_option("--other", other, "merge, intersect, subtract: the second batch (a file)");
+  command
+      .add_option("--other", other,
+                  "merge, intersect, subtract: the second batch, a file; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--view", view,
                      "read these members of the input, in this order, repeats allowed: 0,2,2");
   add_input_options(command, input);
@@ -230,17 +233,18 @@ void check_memory(const Case& question, std::string_view backend) {
   double growth = 1, reach = 1;
   for (std::size_t a = 0; a < 3; ++a) {
     if (question.op == Op::Refine) {
+      if (question.factor[a] < 1 || question.factor[a] > 1024) return;  // the pass refuses it
       growth *= static_cast<double>(question.factor[a]);
       reach = growth;
     } else if (question.op == Op::DilateBox || question.op == Op::Dual) {
       const double width = question.op == Op::Dual ? 2
                                                    : static_cast<double>(question.hi[a]) -
                                                          static_cast<double>(question.lo[a]) + 1;
+      if (width < 1 || width > 1024) return;
       growth *= width;
       reach *= std::floor((width + 21) / 8);  // 7 + width voxels that begin anywhere
     }
   }
-  if (growth < 1) return;  // parameters that the pass itself refuses
   const double leaves_after = std::min(leaves * reach, voxels * growth);
   const double voxels_after = std::min(voxels * growth, 512 * leaves_after);
   // The references keep lists of voxels, twice while they sort; a builder keeps leaves of 96 bytes,

@@ -1,0 +1,365 @@
+// The program itself, end to end: answers on stdout, talk on stderr, exit codes, and one clear
+// sentence for whatever goes wrong.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Strings = std::vector<std::string>;
+
+struct Result {
+  int code = -1;  // exit code; 128 + n when killed by signal n
+  std::string out, err;
+};
+
+/// Runs the program with stdout and stderr in pipes.
+Result run(const Strings& arguments) {
+  std::array<int, 2> out{}, err{};
+  if (pipe(out.data()) != 0 || pipe(err.data()) != 0) throw std::runtime_error("pipe");
+  Strings words{LEAFPROOF_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    dup2(err[1], STDERR_FILENO);
+    for (const int fd : {out[0], out[1], err[0], err[1]}) close(fd);
+    execv(LEAFPROOF_PROGRAM, argv.data());
+    _exit(127);
+  }
+  close(out[1]);
+  close(err[1]);
+  Result result;
+  std::array<pollfd, 2> ends{{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};
+  for (int open = 2; open > 0;) {
+    poll(ends.data(), ends.size(), -1);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (ends[i].fd < 0 || ends[i].revents == 0) continue;
+      std::array<char, 4096> buffer{};
+      const ssize_t size = read(ends[i].fd, buffer.data(), buffer.size());
+      if (size > 0) {
+        (i == 0 ? result.out : result.err).append(buffer.data(), static_cast<std::size_t>(size));
+      } else {
+        close(ends[i].fd);
+        ends[i].fd = -1;
+        --open;
+      }
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(fs::exists(LEAFPROOF_PROGRAM)) << "build the target `leafproof` first";
+    folder_ =
+        fs::temp_directory_path() / ("leafproof_cli_" + std::to_string(getpid()) + "_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+    // Four voxels: two leaves across zero, and one in another root tile.
+    write("points.xyz", "0 0 0\n-1 -1 -1\n# a remark\n1 0 0\n5000 0 0\n");
+    write("other.xyz", "1 0 0\n2 0 0\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream stream(folder_ / name, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+  /// The points as a batch of one member, in a .nvdb.
+  std::string built(const std::string& name = "points.nvdb",
+                    const std::string& from = "points.xyz") const {
+    const Result r = run({"apply", "from_ijk", at(from), "--voxel-size", "1", "-o", at(name)});
+    EXPECT_EQ(r.code, 0) << r.err;
+    return at(name);
+  }
+  /// A mistake: exit code 2, nothing on stdout, one line on stderr that says `what`.
+  void refused(const Strings& arguments, const std::string& what) const {
+    const Result r = run(arguments);
+    EXPECT_EQ(r.code, 2) << r.out << r.err;
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_TRUE(r.err.starts_with("leafproof: ")) << r.err;
+    EXPECT_NE(r.err.find(what), std::string::npos) << "says \"" << what << "\": " << r.err;
+  }
+  fs::path folder_;
+};
+
+TEST_F(Cli, HelpAndVersion) {
+  const Result version = run({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_TRUE(version.out.starts_with("leafproof ")) << version.out;
+  const Result help = run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_NE(help.out.find("Exit codes"), std::string::npos);
+  for (const char* command : {"verify", "apply", "check", "show", "vectors"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
+    const Result of_command = run({command, "--help"});
+    EXPECT_EQ(of_command.code, 0) << command;
+    EXPECT_NE(of_command.out.find("Example"), std::string::npos) << command;
+    EXPECT_EQ(of_command.err, "") << command;
+  }
+}
+
+TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
+  refused({}, "--help");
+  refused({"nonsense"}, "nonsense");
+  refused({"verify", "--nonsense"}, "--nonsense");
+  refused({"verify", "--backend", "nobody"}, "nobody");
+  refused({"verify", "--ops", "refined"}, "refined");
+  refused({"verify", "--level", "4"}, "level");
+  refused({"verify", "--level", "x"}, "level");
+  refused({"verify", "--skip", "refine@nobody"}, "nobody");
+  refused({"verify", "--ops", "refine", "--level", "1", "--threads", "0"}, "threads");
+  refused({"apply", "refine", at("points.xyz"), "--factor", "2"}, "output");
+  refused({"apply", "refined", at("points.xyz"), "-o", at("x.nvdb")}, "refined");
+  refused({"apply", "refine", at("points.xyz"), "-o", at("x.nvdb")}, "--factor");
+  refused({"apply", "dual", at("points.xyz"), "--factor", "2", "-o", at("x.nvdb")}, "--factor");
+  refused({"apply", "refine", at("points.xyz"), "--factor", "2,2", "-o", at("x.nvdb")}, "2,2");
+  refused({"apply", "refine", at("points.xyz"), "--factor", "2x", "-o", at("x.nvdb")}, "2x");
+  refused({"apply", "prune", at("points.xyz"), "-o", at("x.nvdb")}, "--mask");
+  refused({"check", "dual", at("points.xyz")}, "ACTUAL");
+  refused({"vectors", at("")}, "vectors");
+  refused({"show"}, "FILE");
+  EXPECT_FALSE(fs::exists(at("x.nvdb")));
+}
+
+TEST_F(Cli, BadFilesAreOneSentenceAndLeaveNothing) {
+  write("empty.nvdb", "");
+  write("noise.nvdb", std::string(5000, 'x'));
+  write("bad.xyz", "1 2\n");
+  refused({"show", at("missing.nvdb")}, "missing.nvdb");
+  refused({"show", at("empty.nvdb")}, "empty.nvdb");
+  refused({"show", at("noise.nvdb")}, "noise.nvdb");
+  refused({"apply", "dual", at("bad.xyz"), "--voxel-size", "1", "-o", at("x.nvdb")}, "bad.xyz");
+  refused({"apply", "dual", at("points.xyz"), "--voxel-size", "1", "-o", at("no/x.nvdb")}, "no/x");
+  refused({"check", "dual", at("points.xyz"), at("noise.nvdb"), "--voxel-size", "1"}, "noise.nvdb");
+  const std::string good = built();
+  const std::string bytes = read("points.nvdb");
+  write("cut.nvdb", bytes.substr(0, bytes.size() / 2));
+  refused({"show", at("cut.nvdb")}, "cut.nvdb");
+  refused({"apply", "dual", at("cut.nvdb"), "-o", at("x.nvdb")}, "cut.nvdb");
+  EXPECT_FALSE(fs::exists(at("x.nvdb")));
+  for (const auto& entry : fs::directory_iterator(folder_))
+    EXPECT_EQ(entry.path().filename().string().find("tmp"), std::string::npos) << entry.path();
+}
+
+TEST_F(Cli, ParametersThatThePassRefusesAreBadInput) {
+  const std::string file = built();
+  refused({"apply", "refine", file, "--factor", "0", "-o", at("x.nvdb")}, "InvalidArgument");
+  refused({"apply", "refine", file, "--factor", "2000", "-o", at("x.nvdb")}, "Unsupported");
+  refused({"apply", "dilate_box", file, "--lo", "1", "--hi", "-1", "-o", at("x.nvdb")},
+          "InvalidArgument");
+  refused({"apply", "dilate_box", file, "--lo", "-9223372036854775808", "--hi",
+           "9223372036854775807", "-o", at("x.nvdb")},
+          "Unsupported");
+  refused({"apply", "dual", file, "--view", "1", "-o", at("x.nvdb")}, "--view");
+  refused({"apply", "dual", file, "--view", "-1", "-o", at("x.nvdb")}, "--view");
+  EXPECT_FALSE(fs::exists(at("x.nvdb")));
+}
+
+TEST_F(Cli, ApplyThenShowThenCheck) {
+  const std::string file = built();
+  const Result applied =
+      run({"apply", "refine", file, "--factor", "2,1,3", "-o", at("fine.nvdb"), "--json"});
+  ASSERT_EQ(applied.code, 0) << applied.err;
+  const json summary = json::parse(applied.out);
+  EXPECT_EQ(summary["members"], 1);
+  EXPECT_EQ(summary["voxels"], 24);
+  EXPECT_EQ(summary["bytes"].get<std::uint64_t>() > 0, true);
+
+  const Result shown = run({"show", at("fine.nvdb"), "--json"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const json members = json::parse(shown.out)["members"];
+  ASSERT_EQ(members.size(), 1u);
+  EXPECT_EQ(members[0]["voxels"], 24);
+  EXPECT_EQ(members[0]["box"], json::parse("[[-2,-1,-3],[10001,0,2]]"));
+  EXPECT_EQ(members[0]["type"], 20);
+  EXPECT_EQ(members[0]["voxel_size"][0], 0.5);
+
+  const Result right =
+      run({"check", "refine", file, at("fine.nvdb"), "--factor", "2,1,3", "--profile", "layout"});
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  const Result wrong = run({"check", "refine", file, at("fine.nvdb"), "--factor", "2,1,2"});
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_NE(wrong.out.find("extra"), std::string::npos) << wrong.out;
+  const Result as_json = run({"check", "refine", file, at("fine.nvdb"), "--factor", "2,1,2",
+                              "--json", "--report", at("report.html")});
+  EXPECT_EQ(as_json.code, 1);
+  EXPECT_TRUE(json::accept(as_json.out)) << as_json.out;
+  EXPECT_NE(read("report.html").find("<html"), std::string::npos);
+}
+
+TEST_F(Cli, BackendsWriteTheSameBytes) {
+  const std::string file = built();
+  const std::string other = built("other.nvdb", "other.xyz");
+  const std::vector<Strings> passes{
+      {"from_ijk"},
+      {"refine", "--factor", "3"},
+      {"coarsen", "--factor", "2"},
+      {"dilate_box", "--lo", "-1,0,-2", "--hi", "1"},
+      {"dual", "--view", "0,0"},
+      {"erode_box", "--lo", "0", "--hi", "1,0,0"},
+      {"merge", "--other", other},
+      {"intersect", "--other", other},
+      {"subtract", "--other", other},
+  };
+  for (const Strings& pass : passes) {
+    const auto with = [&](const std::string& backend) {
+      Strings words{"apply"};
+      words.insert(words.end(), pass.begin(), pass.end());
+      words.insert(words.end(), {file, "--backend", backend, "-o", at(backend + ".nvdb")});
+      const Result r = run(words);
+      EXPECT_EQ(r.code, 0) << pass[0] << " by " << backend << ": " << r.err;
+      return read(backend + ".nvdb");
+    };
+    const std::string expected = with("reference");
+    EXPECT_GT(expected.size(), 600u);
+    EXPECT_TRUE(with("host") == expected) << pass[0];
+    EXPECT_TRUE(with("host-sort") == expected) << pass[0];
+  }
+}
+
+TEST_F(Cli, AMaskIsReadFromNumpy) {
+  const std::string file = built();
+  // Version 1.0, "|b1", shape (4,): the header is padded so that the data begin at byte 128.
+  std::string header = "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  const std::string start = std::string("\x93NUMPY\x01\x00", 8) + '\x76' + '\0' + header;
+  write("mask.npy", start + std::string("\x01\x00\x00\x01", 4));
+  const Result r =
+      run({"apply", "prune", file, "--mask", at("mask.npy"), "-o", at("kept.nvdb"), "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(json::parse(r.out)["voxels"], 2);
+  // Canonical order: (-1,-1,-1), (0,0,0), (1,0,0), (5000,0,0).
+  const json shown = json::parse(run({"show", at("kept.nvdb"), "--json"}).out);
+  EXPECT_EQ(shown["members"][0]["box"], json::parse("[[-1,-1,-1],[5000,0,0]]"));
+  write("mask.npy", start.substr(0, start.find("(4,)")) + "(3,)" +
+                        start.substr(start.find("(4,)") + 4) + std::string(3, '\1'));
+  refused({"apply", "prune", file, "--mask", at("mask.npy"), "-o", at("x.nvdb")}, "3 flags for 4");
+  write("mask.npy", start + std::string("\x01\x00\x02\x01", 4));
+  refused({"apply", "prune", file, "--mask", at("mask.npy"), "-o", at("x.nvdb")}, "a flag of 2");
+}
+
+TEST_F(Cli, ShowDrawsWithin80Columns) {
+  std::string points;
+  for (int i = -200; i <= 200; ++i)
+    points += std::to_string(i) + " " + std::to_string(i / 2) + " 7\n";
+  write("line.xyz", points);
+  const Result r = run({"show", at("line.xyz"), "--voxel-size", "1", "--ascii"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("z = 7"), std::string::npos) << r.out;
+  std::istringstream lines(r.out.substr(r.out.find("z = 7")));
+  int drawn = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find('#') == line.npos) continue;
+    EXPECT_LE(line.size(), 80u) << line;
+    ++drawn;
+  }
+  EXPECT_GE(drawn, 8);
+  EXPECT_EQ(run({"show", at("line.xyz"), "--voxel-size", "1", "--slice", "8"}).code, 0);
+  refused({"show", at("line.xyz"), "--voxel-size", "1", "--axis", "w"}, "--axis");
+  refused({"show", at("line.xyz"), "--voxel-size", "1", "--member", "1"}, "--member");
+}
+
+TEST_F(Cli, VectorsCountPerFileAndInTotal) {
+  const std::string folder = std::string(LEAFPROOF_SOURCE_DIR) + "/oracle/vectors";
+  const std::string skip =
+      "conv_grid,conv_transpose_grid,submanifold_index_map,convolution,convolution_gradients";
+  const Result r = run({"vectors", folder, "--backend", "host,reference", "--skip", skip});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find("220 passed, 0 failed, 0 not implemented"), std::string::npos);
+  EXPECT_NE(r.out.find("in total                   988 passed, 0 failed, 1133 not implemented"),
+            std::string::npos)
+      << r.out;
+  const Result unskipped = run({"vectors", folder + "/views.json", "--backend", "host"});
+  EXPECT_EQ(unskipped.code, 1) << "convolution is not implemented, and nobody said to skip it";
+  EXPECT_NE(unskipped.err.find("54 not implemented"), std::string::npos) << unskipped.err;
+  const Result one = run({"vectors", folder + "/merge.json", "--backend", "host", "--json"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(json::parse(one.out)["results"][0]["passed"], 21);
+}
+
+TEST_F(Cli, AVectorThatFailsIsShownAndFails) {
+  std::ifstream stream(std::string(LEAFPROOF_SOURCE_DIR) + "/oracle/vectors/maps.json");
+  json file = json::parse(stream);
+  file["groups"][0]["cases"][0]["expected"]["origins"][0][0] = 0.0625;
+  write("maps.json", file.dump());
+  const Result r = run({"vectors", at("maps.json"), "--backend", "reference"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("47 passed, 1 failed"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("0.0625"), std::string::npos) << r.out;
+  file["groups"][0]["surprise"] = 1;
+  write("maps.json", file.dump());
+  refused({"vectors", at("maps.json"), "--backend", "reference"}, "surprise");
+}
+
+TEST_F(Cli, VerifyJudgesInputAndIsSilentInAPipe) {
+  const Result r =
+      run({"verify", "--level", "1", "--ops", "coarsen,merge", "--input", at("points.xyz"),
+           "--voxel-size", "1", "--seed", "7", "--report", at("report.html")});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "") << "progress is for terminals";
+  EXPECT_NE(r.out.find("points.xyz"), std::string::npos) << r.out;
+  const std::string last = r.out.substr(r.out.rfind('\n', r.out.size() - 2) + 1);
+  EXPECT_NE(last.find("seed 7"), std::string::npos) << last;
+  EXPECT_NE(last.find("report.html"), std::string::npos) << last;
+  EXPECT_NE(read("report.html").find("<html"), std::string::npos);
+
+  const Result as_json = run({"verify", "--level", "1", "--ops", "coarsen", "--backend",
+                              "host-mask", "--input", at("points.xyz"), "--json"});
+  EXPECT_EQ(as_json.code, 0) << as_json.out << as_json.err;
+  EXPECT_EQ(json::parse(as_json.out)["seed"], 20'261'129);
+}
+
+TEST_F(Cli, VerifyReplaysOneCase) {
+  const Result r =
+      run({"verify", "--ops", "refine", "--seed", "3", "--case", "17", "--backend", "host-mask"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find("1 passed, 0 failed"), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, AnAnswerThatCannotBeWrittenIsNoSuccess) {
+  // /dev/full takes nothing: the table is lost, and the exit code says so.
+  const std::string command = std::string(LEAFPROOF_PROGRAM) + " show '" + built() +
+                              "' > /dev/full 2> '" + at("err.txt") + "'";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(read("err.txt").find("cannot be written"), std::string::npos);
+}
+
+TEST_F(Cli, ADirectTargetCanBeAPipe) {
+  const std::string command = std::string(LEAFPROOF_PROGRAM) + " show '" + built() +
+                              "' --json | head -c 1 > '" + at("head.txt") + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 0);
+  EXPECT_EQ(read("head.txt"), "{");
+}
+
+}  // namespace
