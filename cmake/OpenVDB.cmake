@@ -17,6 +17,10 @@ if(LEAFPROOF_OPENVDB_INCLUDE AND LEAFPROOF_OPENVDB_LIBRARY AND LEAFPROOF_BOOST_I
   add_library(leafproof_openvdb INTERFACE)
   target_include_directories(leafproof_openvdb SYSTEM INTERFACE ${LEAFPROOF_OPENVDB_INCLUDE})
   target_link_libraries(leafproof_openvdb INTERFACE ${LEAFPROOF_OPENVDB_LIBRARY} TBB::tbb)
+  find_package(Imath CONFIG QUIET) # half floats, inline in OpenVDB's headers
+  if(TARGET Imath::Imath)
+    target_link_libraries(leafproof_openvdb INTERFACE Imath::Imath)
+  endif()
   target_compile_definitions(leafproof_openvdb INTERFACE LEAFPROOF_HAS_OPENVDB)
   # Boost 1.74's MPL casts -1 to an enumeration.
   target_compile_options(leafproof_openvdb

@@ -24,6 +24,11 @@ using FieldsOfLeaf = format::LeafData;
 constexpr std::uint64_t tile_mask =
     (std::uint64_t{1} << 20) - 1;  // a root coordinate: 32 - 12 bits
 
+struct Node {
+  std::uint64_t begin, end;  // bytes of the grid
+  const char* what;
+};
+
 struct Cube {
   Voxel origin;
   std::int64_t side;
@@ -43,6 +48,7 @@ class TopologyReader {
     if (count > (grid_.size() - root - sizes_.root) / Tile::size) {
       corrupt(fmt::format("{} root tiles do not fit into the grid", count));
     }
+    nodes_.back().end += count * Tile::size;  // the root's tiles follow it
     std::unordered_set<std::uint64_t> keys;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::byte* tile = at(root + sizes_.root + i * Tile::size);
@@ -56,6 +62,7 @@ class TopologyReader {
         add_cube({origin, 4096});
       }
     }
+    check_disjoint();
     if (total_ > max_voxels) {
       task_.refuse(ErrorKind::CapacityExceeded,
                    fmt::format("the grid has {} active voxels, its {} active tiles expanded; the "
@@ -73,8 +80,7 @@ class TopologyReader {
 
   const std::byte* at(std::uint64_t offset) const { return grid_.data() + offset; }
 
-  // The place `offset` away from `from`, if `size` bytes of the grid lie there and none was there
-  // before.
+  // The place `offset` away from `from`, if `size` bytes of the grid lie there.
   std::uint64_t follow(std::uint64_t from, std::int64_t offset, std::uint64_t size,
                        const char* what) {
     // Two's complement addition does not overflow: a result beyond the grid is refused.
@@ -84,12 +90,21 @@ class TopologyReader {
       corrupt(fmt::format("{} lies outside the grid: offset {} from byte {} of {}", what, offset,
                           from, grid_.size()));
     }
-    if (!visited_.insert(to).second) {
-      corrupt(fmt::format("{} at byte {} of the grid has two parents", what, to));
-    }
-    claimed_ += size;  // bounds the work too: no byte is read as many nodes
+    claimed_ += size;  // bounds the work; which nodes overlap is found at the end
     if (claimed_ > grid_.size()) corrupt("its nodes overlap: together they exceed the grid");
+    nodes_.push_back({to, to + size, what});
     return to;
+  }
+
+  // No byte belongs to two nodes: no node has two parents, and none lies in another.
+  void check_disjoint() {
+    std::ranges::sort(nodes_, {}, &Node::begin);
+    for (std::size_t i = 1; i < nodes_.size(); ++i) {
+      if (nodes_[i].begin < nodes_[i - 1].end) {
+        corrupt(fmt::format("{} and {} overlap at byte {} of the grid", nodes_[i - 1].what,
+                            nodes_[i].what, nodes_[i].begin));
+      }
+    }
   }
 
   Voxel tile_origin(std::uint64_t key, std::uint64_t tile) const {
@@ -166,10 +181,10 @@ class TopologyReader {
   std::span<const std::byte> grid_;
   TreeSizes sizes_;
   VoxelSet& voxels_;
-  std::unordered_set<std::uint64_t> visited_;  // bytes at which a node begins
-  std::uint64_t claimed_ = 0;                  // bytes of all nodes so far
-  std::vector<Cube> cubes_;                    // active tiles
-  std::uint64_t total_ = 0;                    // active voxels, tiles expanded
+  std::vector<Node> nodes_;    // all that were followed
+  std::uint64_t claimed_ = 0;  // bytes of all nodes so far
+  std::vector<Cube> cubes_;    // active tiles
+  std::uint64_t total_ = 0;    // active voxels, tiles expanded
 };
 
 }  // namespace
@@ -191,9 +206,6 @@ GridHead read_head(const FileTask& task, std::int64_t member, std::span<const st
     }
     head.map.voxel_size[row] = number(GridData::mat_d, 4 * row);
     head.map.origin[row] = number(GridData::vec_d, row);
-    if (head.map.voxel_size[row] < 0) {
-      task.refuse(ErrorKind::Unsupported, "the grid has a map that mirrors an axis", member);
-    }
   }
   if (number(GridData::taper_d, 0) != 1) {
     task.refuse(ErrorKind::Unsupported, "the grid has a map with a taper", member);

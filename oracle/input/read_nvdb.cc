@@ -40,12 +40,25 @@ std::vector<Voxel> in_order(const FileTask& task, std::int64_t member, std::vect
   std::ranges::sort(stored, reference::canonical_less);
   const auto twice = std::ranges::adjacent_find(stored);
   if (twice != stored.end()) {
-    task.refuse(
-        ErrorKind::Corrupt,
-        fmt::format("the grid holds the voxel ({}, {}, {}) twice", twice->x, twice->y, twice->z),
-        member);
+    task.refuse(ErrorKind::Corrupt, "the grid holds the voxel " + to_text(*twice) + " twice",
+                member);
   }
   return stored;
+}
+
+// A key that names another tile than its nodes: readers by coordinate and readers by node would see
+// different voxels [G-3].
+void check_keys(const FileTask& task, std::int64_t member, const reference::Grid& grid) {
+  for (std::size_t i = 0; i < grid.tiles.size(); ++i) {
+    const Voxel tile = grid.tiles[i].tile;
+    const std::uint64_t key = reference::tile_key({tile.x * 4096, tile.y * 4096, tile.z * 4096});
+    if (grid.tiles[i].key != key) {
+      task.refuse(ErrorKind::Corrupt,
+                  fmt::format("root tile {} has the key {:#x}, and its nodes lie in tile {}", i,
+                              grid.tiles[i].key, to_text(tile)),
+                  member);
+    }
+  }
 }
 
 std::uint64_t voxels_of(const reference::Grid& grid) {
@@ -85,6 +98,7 @@ void read_nvdb_members(const FileTask& task, std::uint64_t max_voxels, Input& in
     GridHead head;
     if (type == format::type_on_index) {
       const Layout layout = layout_of_grid(task, member, grid);
+      check_keys(task, member, layout.grids.at(0));
       const std::uint64_t count = voxels_of(layout.grids.at(0));
       if (count > budget) check_budget(task, max_voxels - budget + count, max_voxels);
       Batch batch = batch_of(layout);

@@ -4,7 +4,10 @@
 #ifdef LEAFPROOF_HAS_OPENVDB
 
 #include <fmt/format.h>
+#include <openvdb/io/Stream.h>
 #include <openvdb/openvdb.h>
+
+#include <fstream>
 
 #include "oracle/input/isolated.h"
 #include "oracle/input/voxel_set.h"
@@ -88,7 +91,6 @@ Map map_of(const FileTask& task, const std::string& name,
     const auto axis = static_cast<std::size_t>(row);
     map.voxel_size[axis] = m(row, row);
     map.origin[axis] = m(3, row);  // where index (0,0,0) lies
-    if (!(m(row, row) > 0)) refuse(fmt::format("the scale {} on an axis", m(row, row)));
   }
   return map;
 }
@@ -96,9 +98,10 @@ Map map_of(const FileTask& task, const std::string& name,
 void put_file(const FileTask& task, std::uint64_t budget, Outlet& outlet) {
   openvdb::initialize();
   // Never destroyed: to free trees OpenVDB would start threads, and the child ends here anyway.
-  auto& file = *new openvdb::io::File(task.file.string());
-  file.open(false);  // no delayed loading: the child reads everything or fails
-  const auto& grids = *new openvdb::GridPtrVecPtr(file.getGrids());
+  // Read as a stream, which keeps the order of the file; io::File would sort the grids by name.
+  std::ifstream bytes(task.file, std::ios::binary);
+  auto& stream = *new openvdb::io::Stream(bytes, /*delayLoad=*/false);
+  const auto& grids = *new openvdb::GridPtrVecPtr(stream.getGrids());
   outlet.put_value(std::uint64_t{grids->size()});
   for (const openvdb::GridBase::Ptr& grid : *grids) {
     const std::string name = printable(grid->getName());

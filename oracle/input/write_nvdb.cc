@@ -32,6 +32,14 @@ std::string_view name_of(std::span<const std::byte> grid) {
   return field.substr(0, field.find('\0'));
 }
 
+// The key by which NanoVDB's readers look a name up: its bytes as a number to the base 67, what
+// overflows 56 bits added back to the next.
+std::uint64_t name_key(std::string_view name) {
+  std::uint64_t key = 0;
+  for (const char c : name) key = key * 67 + (key >> 56) + static_cast<unsigned char>(c);
+  return key;
+}
+
 // What is read of a grid for its record lies in it.
 void check(const FileTask& task, std::span<const std::byte> grid, std::size_t index) {
   const auto corrupt = [&](std::string reason) {
@@ -61,7 +69,7 @@ Bytes<FileRecord::size> record_of(std::span<const std::byte> grid) {
   const std::byte* root = tree + load<std::uint64_t>(tree + TreeData::root_offset.at);
   copy_field(record.data(), FileRecord::grid_size, header, GridData::byte_size);
   copy_field(record.data(), FileRecord::file_size, header, GridData::byte_size);
-  // nameKey 0: NanoVDB then compares the names themselves.
+  store(record.data() + FileRecord::name_key.at, name_key(name_of(grid)));
   copy_field(record.data(), FileRecord::voxel_count, tree, TreeData::voxel_count);
   copy_field(record.data(), FileRecord::grid_type, header, GridData::grid_type);
   copy_field(record.data(), FileRecord::grid_class, header, GridData::grid_class);
