@@ -24,7 +24,7 @@ Map map_after(const std::string& pass, const Map& map, const Triple& factor, std
     if (divides) s = coarse_s / f;
     if (multiplies) s = coarse_s * f;
     if (shifts) {  // by half of f - 1 fine cells; the fine size is the smaller one
-      double shift = static_cast<double>(factor[a] - 1) * (divides ? s : coarse_s);
+      double shift = (f - 1) * (divides ? s : coarse_s);
       shift = shift / 2;
       o = divides ? o - shift : o + shift;
     }

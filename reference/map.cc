@@ -56,17 +56,17 @@ void check_name(const char* operation, const std::string& name, std::int64_t mem
 Map map_after_refine(const Map& map, Triple factor, std::int64_t member) {
   check_factor("refine", "factor", factor, kMaxRefineFactor);
   return each_axis("refine", map, member, [&](Axis axis, int a) {
-    const double f = static_cast<double>(factor[a]), f_minus_1 = static_cast<double>(factor[a] - 1);
+    const double f = static_cast<double>(factor[a]);
     const double n = axis.size / f;
-    return Axis{n, axis.origin - (f_minus_1 * n) / 2};
+    return Axis{n, axis.origin - ((f - 1) * n) / 2};
   });
 }
 
 Map map_after_coarsen(const Map& map, Triple factor, std::int64_t member) {
   check_factor("coarsen", "factor", factor, 0);
   return each_axis("coarsen", map, member, [&](Axis axis, int a) {
-    const double f = static_cast<double>(factor[a]), f_minus_1 = static_cast<double>(factor[a] - 1);
-    return Axis{axis.size * f, axis.origin + (f_minus_1 * axis.size) / 2};
+    const double f = static_cast<double>(factor[a]);
+    return Axis{axis.size * f, axis.origin + ((f - 1) * axis.size) / 2};
   });
 }
 

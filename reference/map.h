@@ -1,5 +1,5 @@
-// Maps after a pass [G-7]: each step one double operation, nothing contracted. f and f - 1 are
-// exact integers, each rounded to double once. Passes that are not here keep the map as it is.
+// Maps after a pass [G-7]: each step one double operation, nothing contracted; f is rounded to
+// double (exact up to 2^53) before the first. Passes that are not here keep the map as it is.
 //
 // Refusals, in this order: the factor or stride as for its pass ([T-11], [K-7]); the given map; the
 // resulting map. A map is s and o, as the clause has it: s = 1e-310 is legal although the derived

@@ -53,7 +53,7 @@ TEST(MapAfter, EachStepIsRoundedOnce) {
   const Triple f{3, 5, 7};
   Map refined, coarsened;
   for (int a = 0; a < 3; ++a) {
-    const double factor = static_cast<double>(f[a]), less = static_cast<double>(f[a] - 1);
+    const double factor = static_cast<double>(f[a]), less = factor - 1;
     volatile double n = s[a] / factor;
     volatile double fine_steps = less * n;
     volatile double fine_half = fine_steps / 2;
@@ -81,9 +81,9 @@ TEST(MapAfter, FactorOneFollowsTheFormula) {
 }
 
 TEST(MapAfter, HugeFactorsAreRoundedOnce) {
-  const std::int64_t f = (std::int64_t{1} << 53) + 1;  // as a double 2^53; f - 1 is exact
+  const std::int64_t f = (std::int64_t{1} << 53) + 1;  // as a double 2^53, from which 1 is taken
   expect_map("coarsen", {{1, 1, 1}, {0, 0, 0}}, {f, 1, 1},
-             {{9007199254740992.0, 1, 1}, {4503599627370496.0, 0, 0}});
+             {{9007199254740992.0, 1, 1}, {4503599627370495.5, 0, 0}});
 }
 
 TEST(MapAfter, ResultsThatAreNoMap) {  // "a result that is not finite and positive is refused"
