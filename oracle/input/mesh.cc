@@ -141,7 +141,7 @@ std::vector<Triangle> read_mesh(const FileTask& task) {
     task.refuse(ErrorKind::Corrupt, "Assimp failed on it");
   }
   std::vector<Triangle> triangles(bytes.size() / sizeof(Triangle));
-  std::memcpy(triangles.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(triangles.data(), bytes.data(), bytes.size());
   return triangles;
 }
 
