@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -214,13 +215,45 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
 }
 
 void check_memory(const Case& question, std::string_view backend) {
-  double voxels = 0, leaves = 0;
+  // Per axis, a coordinate c becomes f coordinates (refine) or w (dilation).
+  std::array<double, 3> factor{1, 1, 1}, width{1, 1, 1};
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (question.op == Op::Refine) factor[a] = static_cast<double>(question.factor[a]);
+    if (question.op == Op::Dual) width[a] = 2;
+    if (question.op == Op::DilateBox)
+      width[a] = static_cast<double>(question.hi[a]) - static_cast<double>(question.lo[a]) + 1;
+    if (factor[a] < 1 || factor[a] > 1024 || width[a] < 1 || width[a] > 1024)
+      return;  // the pass itself refuses it [T-11]
+  }
+
+  double voxels_before = 0, voxels_after = 0, leaves_after = 0;
   const auto count = [&](const std::vector<Voxel>& member) {
-    voxels += static_cast<double>(member.size());
-    for (std::size_t i = 0; i < member.size(); ++i)
-      if (i == 0 || (member[i].x ^ member[i - 1].x) >> 3 != 0 ||
-          (member[i].y ^ member[i - 1].y) >> 3 != 0 || (member[i].z ^ member[i - 1].z) >> 3 != 0)
-        leaves += 1;
+    if (member.empty()) return;
+    double leaves = 0;
+    std::array<double, 3> low{1e10, 1e10, 1e10}, high{-1e10, -1e10, -1e10};
+    for (std::size_t i = 0; i < member.size(); ++i) {
+      const std::array<std::int32_t, 3> c{member[i].x, member[i].y, member[i].z};
+      for (std::size_t a = 0; a < 3; ++a) {
+        low[a] = std::min(low[a], static_cast<double>(c[a]));
+        high[a] = std::max(high[a], static_cast<double>(c[a]));
+      }
+      const Voxel last = member[i == 0 ? 0 : i - 1];
+      if (i == 0 || ((c[0] ^ last.x) | (c[1] ^ last.y) | (c[2] ^ last.z)) >> 3 != 0) leaves += 1;
+    }
+    // At most: what each voxel or leaf becomes by itself; and what the member's box becomes.
+    const auto before = static_cast<double>(member.size());
+    double voxels = before, box = 1, box_leaves = 1;
+    for (std::size_t a = 0; a < 3; ++a) {
+      voxels *= factor[a] * width[a];
+      leaves *= factor[a] * (width[a] > 1 ? std::floor((width[a] + 21) / 8) : 1);
+      const double extent = (high[a] - low[a] + 1) * factor[a] + width[a] - 1;
+      box *= extent;
+      box_leaves *= std::floor((extent + 14) / 8);
+    }
+    leaves = std::min({leaves, voxels, box_leaves});
+    voxels_before += before;
+    voxels_after += std::min({voxels, box, 512 * leaves});
+    leaves_after += leaves;
   };
   if (question.view)
     for (const auto i : *question.view) count(question.source.members[static_cast<std::size_t>(i)]);
@@ -229,28 +262,10 @@ void check_memory(const Case& question, std::string_view backend) {
   if (question.other)
     for (const auto& member : question.other->members) count(member);
 
-  // How many voxels a voxel becomes, and how many leaves a leaf reaches: at most.
-  double growth = 1, reach = 1;
-  for (std::size_t a = 0; a < 3; ++a) {
-    if (question.op == Op::Refine) {
-      if (question.factor[a] < 1 || question.factor[a] > 1024) return;  // the pass refuses it
-      growth *= static_cast<double>(question.factor[a]);
-      reach = growth;
-    } else if (question.op == Op::DilateBox || question.op == Op::Dual) {
-      const double width = question.op == Op::Dual ? 2
-                                                   : static_cast<double>(question.hi[a]) -
-                                                         static_cast<double>(question.lo[a]) + 1;
-      if (width < 1 || width > 1024) return;
-      growth *= width;
-      reach *= std::floor((width + 21) / 8);  // 7 + width voxels that begin anywhere
-    }
-  }
-  const double leaves_after = std::min(leaves * reach, voxels * growth);
-  const double voxels_after = std::min(voxels * growth, 512 * leaves_after);
   // The references keep lists of voxels, twice while they sort; a builder keeps leaves of 96 bytes,
   // their share of upper nodes, and scratch of the same order. Both hold the input's list.
   const bool lists = backend == "reference" || backend == "brute_force";
-  const double bytes = 24 * voxels + (lists ? 40 * voxels_after : 0) + 400 * leaves_after;
+  const double bytes = 24 * voxels_before + (lists ? 40 * voxels_after : 0) + 400 * leaves_after;
   const double available = static_cast<double>(free_memory());
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   if (bytes > available)
