@@ -81,12 +81,28 @@ MemberMap map_in(const GridData& grid, std::int64_t member) {
     map.voxel_size[axis] = grid.mMap.mMatD[4 * row];
     map.origin[axis] = grid.mMap.mVecD[row];
   }
-  if (grid.mMap.mTaperD != 1.0) {
+  if (grid.mMap.mTaperD != 1.0 || grid.mMap.mTaperF != 1.0f) {
     refuse(ErrorKind::Unsupported, "mTaperD", std::to_string(grid.mMap.mTaperD),
            "maps with taper are refused", member);
   }
   check_map("adopt", map, member);
   return map;
+}
+
+/// Blind data are not read, but must lie in the grid; a name kept there is too long [G-7].
+void check_blind_data(const GridData& grid, std::int64_t member) {
+  if (grid.mBlindMetadataCount == 0) return;
+  const std::int64_t at = grid.mBlindMetadataOffset;
+  const auto bytes = static_cast<std::int64_t>(grid.mGridSize);
+  constexpr std::int64_t kHeader = sizeof(nanovdb::GridBlindMetaData);
+  if (at < 0 || at > bytes || std::int64_t{grid.mBlindMetadataCount} * kHeader > bytes - at) {
+    refuse(ErrorKind::Corrupt, "mBlindMetadataOffset", std::to_string(at),
+           "blind data do not lie in the grid", member);
+  }
+  if (grid.mFlags.isMaskOn(nanovdb::GridFlags::HasLongGridName)) {
+    refuse(ErrorKind::InvalidArgument, "name", "in blind data", "a name has at most 255 bytes",
+           member);
+  }
 }
 
 /// The header of the grid at `offset`; everything that later reads rely on is checked.
@@ -143,6 +159,18 @@ MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t 
   info.uppers_at = level_at(tree, 2, info.uppers, kUpperBytes, after, info.bytes, member);
   info.lowers_at = level_at(tree, 1, info.lowers, kLowerBytes, after, info.bytes, member);
   info.leaves_at = level_at(tree, 0, info.leaves, kLeafBytes, after, info.bytes, member);
+  const std::int64_t levels[3][2] = {{info.uppers_at, info.uppers * kUpperBytes},
+                                     {info.lowers_at, info.lowers * kLowerBytes},
+                                     {info.leaves_at, info.leaves * kLeafBytes}};
+  for (int p = 0; p < 3 && !empty; ++p) {
+    const auto& [at, size] = levels[p];
+    const auto& [other_at, other_size] = levels[(p + 1) % 3];
+    if (at < other_at + other_size && other_at < at + size) {
+      refuse(ErrorKind::Corrupt, "mNodeOffset", std::to_string(at - kGridBytes),
+             "two levels of nodes lie in each other", member);
+    }
+  }
+  check_blind_data(grid, member);
   info.map = map_in(grid, member);
   info.name.assign(grid.mGridName, strnlen(grid.mGridName, GridData::MaxNameSize));
   check_name("adopt", info.name, member);

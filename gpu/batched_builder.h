@@ -88,8 +88,8 @@ class BatchedBuilder {
 
   /// A foreign buffer of consecutive grids, taken over without copying, after every header, offset,
   /// count, child pointer, mask and prefix sum was checked: Corrupt or Unsupported where one is
-  /// wrong [E-2] [G-7]. Nodes in another order than the canonical one are accepted and brought into
-  /// order (a copy). 32-byte aligned. O(bytes touched).
+  /// wrong [E-2] [G-7]. Root tiles in another order than the canonical one, each with the nodes
+  /// below it, are accepted and brought into order (a copy). 32-byte aligned. O(bytes touched).
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
   /// Of the last build: synchronisations, and the most scratch that any build so far used.
