@@ -154,7 +154,7 @@ TEST(BuilderMemory, AResultBeyondTheLimitIsRefusedBeforeItIsAllocated) {
     SCOPED_TRACE(mode.name);
     for (const Pass& pass : passes()) {
       SCOPED_TRACE(pass.name);
-      TestAllocator results;
+      TestAllocator results(TestAllocator::kPlain);
       BuilderOptions options = mode.options;
       options.allocator = results.allocator();
       options.max_bytes = 1;

@@ -190,7 +190,7 @@ std::optional<gpu::Error> refusal(gpu::ErrorKind kind, const Call& call) {
 /// they are zero, puts guard bytes behind each, and fails on demand. Safe from several threads.
 class TestAllocator {
  public:
-  static constexpr int kNoise = -1;
+  static constexpr int kNoise = -1, kPlain = -2;  // kPlain: fresh zeroed memory, for counting alone
   explicit TestAllocator(int fill = kNoise) : fill_(fill) {}
   TestAllocator(const TestAllocator&) = delete;
   TestAllocator& operator=(const TestAllocator&) = delete;
@@ -216,8 +216,13 @@ class TestAllocator {
     const std::int64_t call = ++self.calls_;
     if (call == self.fails_at_) return nullptr;
     void* memory = nullptr;
-    if (posix_memalign(&memory, 256, bytes + kGuard) != 0) return nullptr;
-    self.fill(static_cast<std::byte*>(memory), bytes, static_cast<std::uint64_t>(call));
+    if (self.fill_ == kPlain) {
+      memory = gpu::system_allocator().allocate(nullptr, bytes + kGuard, zeroed);
+      if (memory == nullptr) return nullptr;
+    } else {
+      if (posix_memalign(&memory, 256, bytes + kGuard) != 0) return nullptr;
+      self.fill(static_cast<std::byte*>(memory), bytes, static_cast<std::uint64_t>(call));
+    }
     std::memset(static_cast<std::byte*>(memory) + bytes, kGuardByte, kGuard);
     ++self.blocks_;
     self.bytes_ += static_cast<std::int64_t>(bytes);
@@ -236,8 +241,12 @@ class TestAllocator {
         break;
       }
     }
-    std::memset(memory, 0xDD, bytes);  // who reads it now sees it
-    std::free(memory);
+    if (self.fill_ == kPlain) {
+      gpu::system_allocator().release(nullptr, memory, bytes + kGuard);
+    } else {
+      std::memset(memory, 0xDD, bytes);  // who reads it now sees it
+      std::free(memory);
+    }
     --self.blocks_;
     self.bytes_ -= static_cast<std::int64_t>(bytes);
   }
