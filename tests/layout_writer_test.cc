@@ -1,5 +1,10 @@
 // The canonical bytes: against NanoVDB's own builder, byte for byte but where [G-6] [G-7] say
 // otherwise, against NanoVDB's validator, and read back.
+// At -O3 g++ 12 sees an empty array of threads in NanoVDB's forEach, which is never entered.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#endif
+
 #include <gtest/gtest.h>
 #include <nanovdb/NanoVDB.h>
 #include <nanovdb/tools/CreateNanoGrid.h>
