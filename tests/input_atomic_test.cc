@@ -80,6 +80,17 @@ TEST(AtomicFile, RefusesByName) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(AtomicFile, LeavesWhatAKilledProcessLeft) {
+  const Folder folder;
+  for (int i = 0; i < 100; ++i) {
+    folder.write(".leafproof-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp",
+                 "stale");
+  }
+  oracle::write_file({"write", folder / "out"}, "whole");
+  EXPECT_EQ(bytes_of(folder / "out"), "whole");
+  EXPECT_EQ(folder.names().size(), 101u);
+}
+
 // A child begins a file and is killed; the parent looks at what it left.
 void dies_cleanly(int signal_number) {
   const Folder folder;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "oracle/input/mesh.h"
 #include "oracle/input/surface.h"
@@ -405,6 +406,19 @@ TEST(Mesh, Refusals) {
                  {.voxel_size = 1e-4, .max_voxels = 2000});
   expect_refused(folder.write("u.obj", obj()), ErrorKind::OutOfRange, {"outside 32 bits"},
                  {.voxel_size = 1e-10});
+}
+
+TEST(Mesh, SeveralThreadsAtOnce) {
+  const Folder folder;
+  const auto file = folder.write("t.obj", obj());
+  const Input alone = oracle::read_input({file}, {.resolution = 100});
+  std::vector<Input> inputs(6);
+  std::vector<std::thread> threads;
+  for (Input& input : inputs) {
+    threads.emplace_back([&] { input = oracle::read_input({file}, {.resolution = 100}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Input& input : inputs) EXPECT_EQ(input.batch, alone.batch);
 }
 
 TEST(Scene, IsWhatItSays) {

@@ -175,6 +175,31 @@ TEST(Vdb, FilesThatAreNone) {
   }
 }
 
+// Bytes flipped by a fixed seed: a batch or an Error, whatever becomes of the child.
+TEST(Vdb, HostileBytesEndInABatchOrAnError) {
+  const Folder folder;
+  const std::string whole = bytes_of(
+      save(folder, "whole.vdb", {grid_of<openvdb::FloatGrid>({{0, 0, 0}, {9, -9, 300}}, "a")}));
+  std::mt19937_64 random(20261129);
+  int refused = 0;
+  for (int i = 0; i < 250; ++i) {
+    std::string bytes = whole, what = "flip " + std::to_string(i) + ":";
+    for (std::uint64_t n = random() % 3; n < 3; ++n) {
+      const std::size_t at = random() % (random() % 2 == 0 ? bytes.size() : 600);
+      bytes[at] = static_cast<char>(random());
+      what += " " + std::to_string(at);
+    }
+    const auto file = folder.write("flipped.vdb", bytes);
+    try {
+      EXPECT_EQ(oracle::read_input({file}, {.max_voxels = 100'000}).batch.size(), 1u) << what;
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_NE(std::string(error.what()).find(file.string()), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
 }  // namespace
 }  // namespace leafproof::tests
 

@@ -91,15 +91,15 @@ AtomicFile::AtomicFile(FileTask target) : target_(std::move(target)) {
     return;
   }
   install_handlers();
-  temporary_ = temporary_name(target_.file);
-  slot_ = publish(temporary_.string());
+  do {  // a name may be taken, by a file that a killed process left
+    abandon();
+    temporary_ = temporary_name(target_.file);
+    slot_ = publish(temporary_.string());
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0) temporary_.clear();  // not ours to remove
+  } while (fd_ < 0 && errno == EEXIST);
+  if (fd_ < 0) fail("cannot be created", errno);
   // The permissions of the file that it replaces, else those that the process gives new files.
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd_ < 0) {
-    const int error = errno;
-    temporary_.clear();
-    fail("cannot be created", error);
-  }
   if (exists && ::fchmod(fd_, status.st_mode & 07777) != 0) fail("cannot be created", errno);
 }
 

@@ -14,9 +14,9 @@
 namespace leafproof::oracle {
 
 struct InputOptions {
-  int resolution = 128;   // meshes: voxels along the longest side of the box
+  int resolution = 128;   // meshes and points: voxels along the longest side of their box, from 2
   double voxel_size = 0;  // meshes and points: overrides the resolution when positive
-  std::uint64_t max_voxels = 200'000'000;  // an absurd expansion is refused with its size named
+  std::uint64_t max_voxels = 200'000'000;  // of all files together; more is CapacityExceeded
 };
 
 /// A batch read from one or more files, in order; files may hold several members.
@@ -26,12 +26,20 @@ struct Input {
   std::vector<std::string> notes;       // what reading can have missed
 };
 
+/// The formats, what is checked and what can be missed are in README.md. Throws Error, whose
+/// argument is "file" and whose members and rows count within that file: InvalidArgument (no
+/// readable file; NaN; a map that is none), Corrupt, Unsupported (unknown format, or its library
+/// was not built in), OutOfRange, CapacityExceeded with the size, OutOfMemory.
 Input read_input(const std::vector<std::filesystem::path>& files, const InputOptions& options);
 
-/// `.nvdb` (segments of grids, uncompressed, ZIP or BLOSC) or a raw buffer of grids, as stored.
+/// The ValueOnIndex grids of a `.nvdb` file (segments; uncompressed, ZIP or BLOSC) or of a raw
+/// buffer, as stored: the container and the first fields of every grid are checked, no tree is.
+/// Errors as read_input; Unsupported, naming it, for a grid of another type.
 GridBuffer read_nvdb(const std::filesystem::path& file);
 
-/// Writes 1 ... 65535 grids uncompressed, to a temporary name first, then moved [G-6].
+/// Writes 1 ... 65535 grids uncompressed, to a temporary name first, then moved [G-6]. Before
+/// anything is written: CapacityExceeded for another count, Corrupt for a grid whose header
+/// contradicts the buffer. Errors of writing as AtomicFile.
 void write_nvdb(const std::filesystem::path& file, const GridBuffer& buffer);
 
 /// The built-in real input of `verify`: meshes of the package glmark2-data at resolutions 64 to

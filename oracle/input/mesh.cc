@@ -20,7 +20,8 @@ namespace leafproof::oracle {
 namespace {
 
 std::string extension_of(const FileTask& task) {
-  std::string extension = task.file.extension().string().substr(1);
+  std::string extension = task.file.extension().string();
+  extension.erase(0, 1);  // the dot
   std::ranges::transform(extension, extension.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return extension;
