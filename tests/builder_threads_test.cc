@@ -1,0 +1,147 @@
+// Several builders on several threads, reading the same source batches at once: the same bytes as
+// one builder alone, and no data race for the thread sanitizer to find. TBB is not used here, since
+// it is not instrumented: builders run serially or on threads of their own.
+// label: threads
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/builder_support.h"
+
+namespace {
+
+using namespace leafproof;
+using namespace leafproof::tests;
+
+constexpr int kThreads = 4;
+
+/// Runs body(t) on kThreads threads at once.
+template <class Body>
+void at_once(const Body& body) {
+  std::atomic<int> waiting{kThreads};
+  std::vector<std::thread> team;
+  for (int t = 0; t < kThreads; ++t) {
+    team.emplace_back([&body, &waiting, t] {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      body(t);
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+}
+
+/// Every pass of one builder, one after the other.
+std::vector<GridBatch> run_all(BatchedBuilder& builder, const Operands& o, int first) {
+  const std::size_t n = passes().size();
+  std::vector<GridBatch> results(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t p = (i + static_cast<std::size_t>(first)) % n;  // each begins elsewhere
+    results[p] = passes()[p].run(builder, o);
+  }
+  return results;
+}
+
+// race: functors in scattered order on four threads a launch, every pass and engine.
+TEST(BuilderThreads, LaunchesOnSeveralThreadsGiveTheSameBytes) {
+  BuilderOptions serial;
+  serial.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(serial);
+  // Enough lower nodes and leaves that every launch is spread over the threads.
+  Members source = rich_members(), other = rich_others();
+  for (std::int32_t i = 0; i < 60; ++i) {
+    source[1].push_back({i * 130 - 4000, (i % 7) * 140, -(i % 5) * 129});
+    other[2].push_back({i * 65 - 2000, (i % 9) * 70, 5});
+  }
+  for (auto* members : {&source, &other}) {
+    for (auto& member : *members) reference::make_canonical(member);
+  }
+  const Operands o = operands(alone, source, other);
+  const std::vector<GridBatch> expected = run_all(alone, o, 0);
+  for (const Mode& mode : modes({gpu::Threads::Own})) {
+    SCOPED_TRACE(mode.name);
+    BatchedBuilder builder(mode.options);
+    const std::vector<GridBatch> results = run_all(builder, o, 0);
+    for (std::size_t p = 0; p < results.size(); ++p) {
+      EXPECT_TRUE(same_bytes(results[p], expected[p])) << passes()[p].name;
+    }
+  }
+}
+
+TEST(BuilderThreads, SeveralBuildersShareTheirSources) {
+  BuilderOptions options;
+  options.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(options);
+  const Operands shared = operands(alone, rich_members(), rich_others());
+  const std::vector<GridBatch> expected = run_all(alone, shared, 0);
+  TestAllocator results(TestAllocator::kPlain);  // one for all of them
+  {
+    std::vector<std::vector<GridBatch>> found(kThreads);
+    at_once([&](int t) {
+      BuilderOptions own = options;
+      own.engine = t % 2 == 0 ? gpu::Engine::Mask : gpu::Engine::Sort;
+      own.scratch_budget = t / 2 == 0 ? 0 : own.scratch_budget;
+      own.allocator = results.allocator();
+      BatchedBuilder builder(own);
+      found[static_cast<std::size_t>(t)] = run_all(builder, shared, 5 * t);
+    });
+    for (const auto& of_thread : found) {
+      for (std::size_t p = 0; p < passes().size(); ++p) {
+        EXPECT_TRUE(same_bytes(of_thread[p], expected[p])) << passes()[p].name;
+      }
+    }
+  }
+  EXPECT_EQ(results.live_blocks(), 0);
+  EXPECT_EQ(results.overruns(), 0);
+}
+
+// Handles and views of one batch are copied, read and let go on every thread; the last frees it.
+TEST(BuilderThreads, HandlesAreSharedAndLetGoAnywhere) {
+  TestAllocator results(TestAllocator::kPlain);
+  {
+    BuilderOptions options;
+    options.threads = gpu::Threads::Serial;
+    options.allocator = results.allocator();
+    BatchedBuilder builder(options);
+    std::vector<GridBatch> handles(kThreads, build(builder, rich_members()));
+    const auto rows = handles[0].voxel_count();
+    std::atomic<std::int64_t> read{0};
+    at_once([&](int t) {
+      GridBatch mine = std::move(handles[static_cast<std::size_t>(t)]);
+      for (int round = 0; round < 50; ++round) {
+        const std::vector<std::int64_t> picks{t % mine.size(), 0};
+        const GridBatch view = mine.view(picks);
+        read += view.voxel_count() > 0 ? mine.voxel_count() : 0;
+        mine = GridBatch(mine);
+      }
+    });
+    EXPECT_EQ(read, kThreads * 50 * rows);
+    handles.clear();
+    EXPECT_EQ(results.live_blocks(), 0);
+  }
+}
+
+// Refusals on one thread are of no concern to another.
+TEST(BuilderThreads, RefusalsStayWhereTheyHappen) {
+  BuilderOptions options;
+  options.threads = gpu::Threads::Own;
+  BatchedBuilder alone(options);
+  const GridBatch shared = build(alone, {{{0, 0, 0}, {INT32_MAX, 0, 0}}, {{1, 2, 3}}});
+  const GridBatch expected = alone.coarsen(shared, {2, 2, 2});
+  std::vector<int> refused(kThreads, 0), right(kThreads, 0);
+  at_once([&](int t) {
+    const auto i = static_cast<std::size_t>(t);
+    BatchedBuilder builder(options);
+    for (int round = 0; round < 10; ++round) {
+      try {
+        builder.dual(shared);
+      } catch (const gpu::Error& error) {
+        refused[i] += error.kind() == gpu::ErrorKind::OutOfRange && error.member() == 0;
+      }
+      right[i] += static_cast<bool>(same_bytes(builder.coarsen(shared, {2, 2, 2}), expected));
+    }
+  });
+  EXPECT_EQ(refused, std::vector<int>(kThreads, 10));
+  EXPECT_EQ(right, std::vector<int>(kThreads, 10));
+}
+
+}  // namespace
