@@ -24,35 +24,45 @@ constexpr const char* style = R"(
   --leaf: #363e47; --lower: #7d8792; --tile: #e7eaee; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 88rem; background: var(--page);
-  color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+  color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans",
+  sans-serif; }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 0; }
 code, pre, .mono { font: 13px/1.5 ui-monospace, "SF Mono", "DejaVu Sans Mono", monospace; }
 .soft { color: var(--soft); } .meta { margin: .25rem 0 0; overflow-wrap: anywhere; }
-.totals { display: flex; flex-wrap: wrap; gap: .5rem 2.25rem; margin: 1.25rem 0 0; padding: 0; list-style: none; }
-.totals b { display: block; font-size: 1.9rem; line-height: 1.1; font-weight: 650; font-variant-numeric: tabular-nums; }
+.totals { display: flex; flex-wrap: wrap; gap: .5rem 2.25rem; margin: 1.25rem 0 0; padding: 0;
+  list-style: none; }
+.totals b { display: block; font-size: 1.9rem; line-height: 1.1; font-weight: 650;
+  font-variant-numeric: tabular-nums; }
 .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; }
-table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: 13px;
+  font-variant-numeric: tabular-nums; }
 th, td { padding: .34rem .4rem; text-align: left; white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); } thead { background: var(--card); }
-thead th { vertical-align: bottom; line-height: 1.25; } thead tr:last-child th { border-bottom: 1px solid var(--line); }
+thead th { vertical-align: bottom; line-height: 1.25; } thead tr:last-child th {
+  border-bottom: 1px solid var(--line); }
 th.group { text-align: center; border-bottom: 1px solid var(--line); font-weight: 500; }
 tbody tr + tr td { border-top: 1px solid var(--line); }
 tfoot td { border-top: 2px solid var(--line); font-weight: 600; background: var(--card); }
 .n { text-align: right; } .zero { color: var(--soft); opacity: .65; }
 .first { border-left: 1px solid var(--line); }
 td.name { font-weight: 600; }
-.pill { display: inline-block; padding: 0 .55rem; border-radius: 1rem; border: 1px solid currentColor; font-weight: 600; font-size: 12.5px; }
-article { border: 1px solid var(--line); border-radius: 8px; margin: 0 0 1.5rem; overflow: hidden; }
-article > header { background: var(--card); border-bottom: 1px solid var(--line); padding: .7rem 1rem; overflow-wrap: anywhere; }
+.pill { display: inline-block; padding: 0 .55rem; border-radius: 1rem;
+  border: 1px solid currentColor; font-weight: 600; font-size: 12.5px; }
+article { border: 1px solid var(--line); border-radius: 8px; margin: 0 0 1.5rem;
+  overflow: hidden; }
+article > header { background: var(--card); border-bottom: 1px solid var(--line);
+  padding: .7rem 1rem; overflow-wrap: anywhere; }
 article > div { padding: .9rem 1rem 1.1rem; }
 .what { font-size: 1.08rem; font-weight: 600; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-.clause { font-weight: 500; color: var(--soft); border: 1px solid var(--line); border-radius: 4px; padding: 0 .35rem; font-size: .85em; }
+.clause { font-weight: 500; color: var(--soft); border: 1px solid var(--line);
+  border-radius: 4px; padding: 0 .35rem; font-size: .85em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0 0 .8rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 .slices { display: flex; flex-wrap: wrap; gap: 1rem 1.5rem; margin: 1rem 0; }
-figure { margin: 0; width: min-content; } figcaption { font-size: 13px; color: var(--soft); margin: 0 0 .25rem; }
+figure { margin: 0; width: min-content; } figcaption { font-size: 13px; color: var(--soft);
+  margin: 0 0 .25rem; }
 figcaption b { color: var(--text); }
 svg { display: block; }
 svg text { font: 10px ui-monospace, "DejaVu Sans Mono", monospace; fill: var(--soft); }
@@ -62,11 +72,15 @@ svg text { font: 10px ui-monospace, "DejaVu Sans Mono", monospace; fill: var(--s
 .both { fill: var(--both); } .miss { fill: none; stroke: var(--missing); stroke-width: 1.8; }
 .extra { fill: var(--extra); } .plus { stroke: var(--page); stroke-width: 1.5; fill: none; }
 .ring { fill: none; stroke: var(--text); stroke-width: 1.8; }
-.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; font-size: 13px; color: var(--soft); margin: 0 0 1rem; padding: 0; list-style: none; }
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; font-size: 13px;
+  color: var(--soft); margin: 0 0 1rem; padding: 0; list-style: none; }
 .legend li { display: flex; align-items: center; gap: .45rem; }
-pre { margin: .75rem 0; padding: .7rem .9rem; background: var(--card); border-radius: 6px; overflow-x: auto; }
+pre { margin: .75rem 0; padding: .7rem .9rem; background: var(--card); border-radius: 6px;
+  overflow-x: auto; }
 pre b { color: var(--bad); font-weight: 650; }
-.replay { display: block; user-select: all; -webkit-user-select: all; cursor: copy; padding: .5rem .9rem; border: 1px dashed var(--line); border-radius: 6px; overflow-x: auto; white-space: pre; }
+.replay { display: block; user-select: all; -webkit-user-select: all; cursor: copy;
+  padding: .5rem .9rem; border: 1px dashed var(--line); border-radius: 6px; overflow-x: auto;
+  white-space: pre; }
 .notes { padding-left: 1.2rem; } .notes li { overflow-wrap: anywhere; }
 @media print { article { break-inside: avoid; } body { max-width: none; } }
 )";
