@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                             [](const Case&, Answer a) {
                               if (auto* layout = std::get_if<Layout>(&a))
                                 for (auto& grid : layout->grids)
-                                  std::stable_sort(
+                                  std::sort(
                                       grid.tiles.begin(), grid.tiles.end(),
                                       [](const auto& l, const auto& r) { return l.key < r.key; });
                               return a;
