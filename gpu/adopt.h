@@ -114,8 +114,8 @@ struct CheckLowers {
           return report(first, i, kChild);
         }
         const Box voxels = leaf_voxels(member.leaves[child]);
-        if (!(voxels.min >> kLeafLog == leaf_at(origin, slot)) ||
-            !(voxels.max >> kLeafLog == leaf_at(origin, slot))) {
+        if (!((voxels.min >> kLeafLog) == leaf_at(origin, slot)) ||
+            !((voxels.max >> kLeafLog) == leaf_at(origin, slot))) {
           return report(first, i, kNodeBox);
         }
         box = united(box, voxels);
@@ -148,8 +148,8 @@ struct CheckUppers {
           return report(first, i, kChild);
         }
         const Box voxels = voxels_of(member.lowers[child].mBBox);
-        if (!(voxels.min >> kLowerLog == lower_at(origin, slot)) ||
-            !(voxels.max >> kLowerLog == lower_at(origin, slot))) {
+        if (!((voxels.min >> kLowerLog) == lower_at(origin, slot)) ||
+            !((voxels.max >> kLowerLog) == lower_at(origin, slot))) {
           return report(first, i, kNodeBox);
         }
         box = united(box, voxels);

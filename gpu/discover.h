@@ -270,10 +270,9 @@ struct LeafCodec {
   /// The tile of a key that was shifted down by 27 bits.
   template <class Key>
   LEAFPROOF_HD TileKey tile_key_of(Key key) const {
-    const Key one = 1;
-    const auto part = [&key, one](int bits) {
-      const auto value =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(key & ((one << bits) - 1)));
+    const auto part = [&key](int bits) {
+      const auto value = static_cast<std::int64_t>(
+          static_cast<std::uint64_t>(key & ((static_cast<Key>(1) << bits) - 1)));
       key = key >> bits;
       return value;
     };

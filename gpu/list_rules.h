@@ -25,18 +25,16 @@ struct Rows {
 
 inline constexpr std::int64_t kChunk = 2048;  // rows that one index of a launch walks
 
-/// Calls visit(row, member) for the rows of a chunk, and leave(member) after a member's last of
-/// them.
-template <class Visit, class Leave>
-LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit,
-                              const Leave& leave) {
+/// Calls visit(member, begin, end) for the runs of rows of one member in a chunk.
+template <class Visit>
+LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit) {
   std::int64_t row = chunk * kChunk;
   const std::int64_t end = smaller(rows.rows, row + kChunk);
   while (row < end) {
     const std::int64_t member = segment_of(rows.offsets, rows.members, row);
     const std::int64_t stop = smaller(end, rows.offsets[member + 1]);
-    for (; row < stop; ++row) visit(row, member);
-    leave(member);
+    visit(member, row, stop);
+    row = stop;
   }
 }
 
@@ -47,28 +45,30 @@ struct MeasureRows {
   std::uint64_t* corners;  // B x 6, all ones before
   std::uint64_t* runs;     // runs of rows in one lower node: no fewer than there are lower nodes
   LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    Box box = nothing();
-    Coord last;
-    std::uint64_t begun = 0;
-    visit_chunk(
-        rows, chunk,
-        [&](std::int64_t row, std::int64_t) {
-          const Coord voxel = rows.voxel(row);
-          if (box.empty() || !(voxel >> kLowerLog == last)) {
-            last = voxel >> kLowerLog;
-            ++begun;
-          }
-          box = united(box, {voxel, voxel});
-        },
-        [&](std::int64_t member) {
-          const std::int64_t least[6] = {box.min.x,  box.min.y,  box.min.z,
-                                         -box.max.x, -box.max.y, -box.max.z};
-          for (int i = 0; i < 6; ++i) {
-            atomic_min(corners + 6 * member + i, static_cast<std::uint64_t>(least[i] + kBias));
-          }
-          box = nothing();
-        });
-    atomic_add(runs, begun);
+    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      const std::int32_t* voxel = rows.ijk + 3 * begin;
+      std::int32_t x0 = voxel[0], y0 = voxel[1], z0 = voxel[2], x1 = x0, y1 = y0, z1 = z0;
+      std::uint64_t begun = 1;
+      for (std::int64_t row = begin + 1; row < end; ++row) {
+        const std::int32_t* last = voxel;
+        voxel += 3;
+        x0 = voxel[0] < x0 ? voxel[0] : x0;
+        y0 = voxel[1] < y0 ? voxel[1] : y0;
+        z0 = voxel[2] < z0 ? voxel[2] : z0;
+        x1 = voxel[0] > x1 ? voxel[0] : x1;
+        y1 = voxel[1] > y1 ? voxel[1] : y1;
+        z1 = voxel[2] > z1 ? voxel[2] : z1;
+        // A coordinate's bits from kLowerLog on change exactly when it leaves the lower node.
+        begun += (((voxel[0] ^ last[0]) | (voxel[1] ^ last[1]) | (voxel[2] ^ last[2])) >>
+                  kLowerLog) != 0;
+      }
+      const std::int64_t falling[6] = {kBias + x0, kBias + y0, kBias + z0,
+                                       kBias - x1, kBias - y1, kBias - z1};
+      for (int i = 0; i < 6; ++i) {
+        atomic_min(corners + 6 * member + i, static_cast<std::uint64_t>(falling[i]));
+      }
+      atomic_add(runs, begun);
+    });
   }
   static constexpr std::int64_t kBias = std::int64_t{1} << 32;
 };
@@ -83,27 +83,30 @@ struct QuantisePoints {
   std::uint64_t* not_finite;    // least such row
   std::uint64_t* out_of_range;  // least such row
   LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(
-        rows, chunk,
-        [&](std::int64_t row, std::int64_t member) {
-          for (int axis = 0; axis < 3; ++axis) {
-            const double p = xyz[3 * row + axis];
-            if (!(p - p == 0)) {  // NaN or infinity
-              atomic_min(not_finite, static_cast<std::uint64_t>(row));
-              return;
-            }
-            const double moved = p - origins[3 * member + axis];
-            const double x = moved / voxel_sizes[3 * member + axis];
-            double n = floor(x);
-            if (x - n >= 0.5) n += 1.0;
-            if (!(n >= -2147483648.0 && n <= 2147483647.0)) {
-              atomic_min(out_of_range, static_cast<std::uint64_t>(row));
-              n = 0;
-            }
-            ijk[3 * row + axis] = static_cast<std::int32_t>(n);
-          }
-        },
-        [](std::int64_t) {});
+    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) quantise(member, row);
+    });
+  }
+
+ private:
+  LEAFPROOF_HD void quantise(std::int64_t member, std::int64_t row) const {
+    for (int axis = 0; axis < 3; ++axis) {
+      ijk[3 * row + axis] = 0;
+      const double p = xyz[3 * row + axis];
+      if (!(p - p == 0)) {  // NaN or infinity
+        atomic_min(not_finite, static_cast<std::uint64_t>(row));
+        continue;
+      }
+      const double moved = p - origins[3 * member + axis];
+      const double x = moved / voxel_sizes[3 * member + axis];
+      double n = floor(x);
+      if (x - n >= 0.5) n += 1.0;
+      if (n >= -2147483648.0 && n <= 2147483647.0) {
+        ijk[3 * row + axis] = static_cast<std::int32_t>(n);
+      } else {
+        atomic_min(out_of_range, static_cast<std::uint64_t>(row));
+      }
+    }
   }
 };
 
@@ -124,14 +127,19 @@ struct FillDense {
   const DenseMember* members;
   LeafMask* masks;
   LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(
-        rows, chunk,
-        [&](std::int64_t row, std::int64_t member) {
-          const Coord voxel = rows.voxel(row);
-          atomic_or(masks[members[member].cell(voxel >> kLeafLog)].word + (voxel.x & 7),
-                    std::uint64_t{1} << ((voxel.y & 7) << 3 | (voxel.z & 7)));
-        },
-        [](std::int64_t) {});
+    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      const DenseMember to = members[member];
+      const std::int64_t along_y = to.leaves.max.z - to.leaves.min.z + 1;
+      const std::int64_t along_x = (to.leaves.max.y - to.leaves.min.y + 1) * along_y;
+      const std::int64_t origin = to.cell({0, 0, 0});  // may lie before the array
+      const std::int32_t* voxel = rows.ijk + 3 * begin;
+      for (std::int64_t row = begin; row < end; ++row, voxel += 3) {
+        const std::int64_t cell =
+            origin + (voxel[0] >> 3) * along_x + (voxel[1] >> 3) * along_y + (voxel[2] >> 3);
+        atomic_or(masks[cell].word + (voxel[0] & 7),
+                  std::uint64_t{1} << ((voxel[1] & 7) << 3 | (voxel[2] & 7)));
+      }
+    });
   }
 };
 
@@ -187,15 +195,14 @@ struct ListVoxels {
   LeafCodec codec;
   Key* keys;
   LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(
-        rows, chunk,
-        [&](std::int64_t row, std::int64_t member) {
-          const Coord voxel = rows.voxel(row);
-          const auto offset =
-              static_cast<std::uint64_t>((voxel.x & 7) << 6 | (voxel.y & 7) << 3 | (voxel.z & 7));
-          keys[row] = codec.encode<Key>(member, voxel >> kLeafLog) << 9 | static_cast<Key>(offset);
-        },
-        [](std::int64_t) {});
+    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const Coord voxel = rows.voxel(row);
+        const auto offset =
+            static_cast<std::uint64_t>((voxel.x & 7) << 6 | (voxel.y & 7) << 3 | (voxel.z & 7));
+        keys[row] = codec.encode<Key>(member, voxel >> kLeafLog) << 9 | static_cast<Key>(offset);
+      }
+    });
   }
 };
 

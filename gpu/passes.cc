@@ -78,26 +78,6 @@ void check_flags(const char* operation, const GridBatch& source, const VoxelFlag
   }
 }
 
-/// The voxels of a leaf whose flags are set [T-10].
-struct SelectVoxels {
-  SourceView source;
-  const std::uint8_t* flags;
-  LeafMask* selected;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const auto place = source.leaf_place(i);
-    const LeafNode& leaf = source.leaf(place);
-    const std::uint8_t* flag = flags + source.members[place.member].first_row +
-                               static_cast<std::int64_t>(leaf.mOffset) - 1;
-    for (int x = 0; x < 8; ++x) {
-      std::uint64_t kept = 0;
-      for (std::uint64_t bits = leaf.mValueMask.words()[x]; bits != 0; bits &= bits - 1) {
-        if (*flag++ != 0) kept |= bits & (~bits + 1);
-      }
-      selected[i].word[x] = kept;
-    }
-  }
-};
-
 void select(HostExecutor& executor, SourceView& view, const VoxelFlags& mask) {
   auto* flags = scratch<std::uint8_t>(executor, static_cast<std::int64_t>(mask.flags.size()));
   auto* selected = scratch<LeafMask>(executor, view.leaves);

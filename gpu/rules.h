@@ -201,13 +201,35 @@ struct RelationRule {
 /// refine(f) [T-2]: a target leaf comes out of exactly one source leaf (8 f is a multiple of 8).
 struct RefineRule : RelationRule {
   LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    LeafMask mask = empty_mask();
+    if (relation.x.factor == 2 && relation.y.factor == 2 && relation.z.factor == 2) {
+      twice(finder.words(leaf >> 1), leaf, mask);
+      return mask;
+    }
     const Coord from{relation.x.first_source_leaf(leaf.x), relation.y.first_source_leaf(leaf.y),
                      relation.z.first_source_leaf(leaf.z)};
-    LeafMask given, mask = empty_mask();
+    LeafMask given;
     const std::uint64_t* words = finder.words(from);
     for (int x = 0; x < 8; ++x) given.word[x] = words[x];
     relation.contribute(leaf, from, given, mask);
     return mask;
+  }
+
+ private:
+  /// refine(2): an octant of 4 x 4 x 4 voxels, its rows and columns drawn apart, each doubled.
+  LEAFPROOF_HD static void twice(const std::uint64_t* words, const Coord& leaf, LeafMask& mask) {
+    const int cx = static_cast<int>(leaf.x & 1), cy = static_cast<int>(leaf.y & 1);
+    const int cz = static_cast<int>(leaf.z & 1);
+    for (int x = 0; x < 4; ++x) {
+      std::uint64_t w = words[4 * cx + x] >> (32 * cy + 4 * cz) & 0x0F0F0F0Fu;
+      w = (w | w << 16) & 0x0000FFFF0000FFFFu;  // rows 0 1 2 3 -> 0 2 4 6
+      w = (w | w << 8) & 0x00FF00FF00FF00FFu;
+      w = (w | w << 2) & 0x0033003300330033u;  // columns 0 1 2 3 -> 0 2 4 6
+      w = (w | w << 1) & 0x0055005500550055u;
+      w |= w << 1;
+      w |= w << 8;
+      mask.word[2 * x] = mask.word[2 * x + 1] = w;
+    }
   }
 };
 
@@ -293,6 +315,100 @@ struct DilateNearRule : RelationRule {
   NearBox box;
   LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
     return box.dilate<false>(finder, leaf);
+  }
+};
+
+/// dilate_box(lo, hi) within [-1, 1]^3: 26 neighbours, octant pads, dual. Straight-line code, since
+/// this is the box that networks use.
+struct DilateUnitRule : RelationRule {
+  bool down[3], up[3];  // is -1, is 1 in the box, per axis
+
+  template <class Emit>
+  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i);
+    const LeafMask mask = source.mask(place);
+    const Coord leaf = leaf_coord(source.leaf(place));
+    std::uint64_t slices[3] = {down[0] ? mask.word[0] : 0, 0, up[0] ? mask.word[7] : 0};
+    for (int x = 0; x < 8; ++x) slices[1] |= mask.word[x];
+    for (int x = 0; x < 3; ++x) {
+      if (slices[x] == 0) continue;
+      const unsigned rows[3] = {down[1] ? static_cast<unsigned>(slices[x] & 0xFF) : 0,
+                                any_row(slices[x]),
+                                up[1] ? static_cast<unsigned>(slices[x] >> 56) : 0};
+      for (int y = 0; y < 3; ++y) {
+        if (rows[y] == 0) continue;
+        const unsigned three = (down[2] ? rows[y] & 1 : 0) | 2 | (up[2] ? rows[y] >> 7 << 2 : 0);
+        emit_three(place.member, {leaf.x + x - 1, leaf.y + y - 1, leaf.z - 1}, three, emit);
+      }
+    }
+  }
+
+  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+    const std::uint64_t* near[3][3][3];
+    finder.around(leaf, near);
+    std::uint64_t planes[3][8] = {};  // by z neighbour, after x and y
+    for (int z = 0; z < 3; ++z) {
+      if ((z == 0 && !up[2]) || (z == 2 && !down[2])) continue;
+      std::uint64_t columns[3][8];  // by y neighbour, after x
+      bool found = false;
+      for (int y = 0; y < 3; ++y) {
+        const bool used = y == 1 || (y == 0 ? up[1] : down[1]);
+        found |= used && sweep_x(near[0][y][z], near[1][y][z], near[2][y][z], columns[y]);
+        if (!used) clear(columns[y]);
+      }
+      if (!found) continue;
+      for (int x = 0; x < 8; ++x) {
+        const std::uint64_t w = columns[1][x];
+        std::uint64_t swept = w;
+        if (up[1]) swept |= w << 8 | columns[0][x] >> 56;
+        if (down[1]) swept |= w >> 8 | columns[2][x] << 56;
+        planes[z][x] = swept;
+      }
+    }
+    LeafMask mask;
+    for (int x = 0; x < 8; ++x) {
+      const std::uint64_t w = planes[1][x];
+      std::uint64_t swept = w;
+      if (up[2]) swept |= (w << 1 & ~kEveryRow) | (planes[0][x] >> 7 & kEveryRow);
+      if (down[2]) swept |= (w >> 1 & ~(kEveryRow << 7)) | (planes[2][x] << 7 & (kEveryRow << 7));
+      mask.word[x] = swept;
+    }
+    return mask;
+  }
+
+ private:
+  /// The leaves of up to three slots along z from `first` on, as rows of their lower nodes.
+  template <class Emit>
+  LEAFPROOF_HD static void emit_three(std::int64_t member, const Coord& first, unsigned three,
+                                      const Emit& emit) {
+    const Coord row{first.x, first.y, first.z & ~std::int64_t{15}};
+    const unsigned bits = three << (first.z & 15);
+    if ((bits & 0xFFFF) != 0) emit(member, row, bits & 0xFFFF);
+    if (bits >> 16 != 0) emit(member, Coord{row.x, row.y, row.z + 16}, bits >> 16);
+  }
+
+  LEAFPROOF_HD static void clear(std::uint64_t (&words)[8]) {
+    for (int x = 0; x < 8; ++x) words[x] = 0;
+  }
+
+  /// The words of a line of three leaves along x, dilated along x; false when there is nothing.
+  LEAFPROOF_HD bool sweep_x(const std::uint64_t* before, const std::uint64_t* here,
+                            const std::uint64_t* after, std::uint64_t (&to)[8]) const {
+    const bool first = up[0] && before != nullptr, last = down[0] && after != nullptr;
+    if (here == nullptr) {
+      clear(to);
+    } else {
+      for (int x = 0; x < 8; ++x) to[x] = here[x];
+      if (up[0]) {
+        for (int x = 1; x < 8; ++x) to[x] |= here[x - 1];
+      }
+      if (down[0]) {
+        for (int x = 0; x < 7; ++x) to[x] |= here[x + 1];
+      }
+    }
+    if (first) to[0] |= before[7];
+    if (last) to[7] |= after[0];
+    return here != nullptr || first || last;
   }
 };
 

@@ -100,32 +100,76 @@ struct SourceView {
     return selected[first_leaf[member] + (leaf - members[member].leaves)].word;
   }
 
-  /// Finds leaves of one member near each other: remembers the last lower node.
+  /// Finds leaves of one member near each other: keeps the lower nodes around the last one.
   class Finder {
    public:
     LEAFPROOF_HD Finder(const SourceView& view, std::int64_t member)
         : view_(view), member_(member) {}
 
-    LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
-      const Coord at = leaf >> (kLowerLog - kLeafLog);
-      if (!known_ || !(at == at_)) {
-        lower_ = view_.find_lower(member_, at);
-        at_ = at;
-        known_ = true;
-      }
-      if (lower_ == nullptr) return nullptr;
-      const int slot = lower_slot(leaf);
-      return has_leaf(lower_, slot) ? view_.words(member_, leaf_in(lower_, slot)) : nullptr;
-    }
     LEAFPROOF_HD std::int64_t member() const { return member_; }
-    LEAFPROOF_HD const SourceView& view() const { return view_; }
+
+    /// The mask words of the leaf at these coordinates (voxel / 8), or null.
+    LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
+      settle(leaf >> 4);
+      return words_in(lower(1, 1, 1), lower_slot(leaf));
+    }
+
+    /// The mask words of the 27 leaves around one, [x][y][z] from -1 to 1; null where there is
+    /// none.
+    LEAFPROOF_HD void around(const Coord& leaf, const std::uint64_t* (&near)[3][3][3]) {
+      settle(leaf >> 4);
+      const std::int64_t coord[3] = {leaf.x, leaf.y, leaf.z};
+      int node[3][3], slot[3][3];  // per axis and neighbour: which lower node, and where in it
+      for (int axis = 0; axis < 3; ++axis) {
+        const auto at = static_cast<int>(coord[axis] & 15);
+        for (int n = 0; n < 3; ++n) {
+          node[axis][n] = at + n == 0 ? 0 : at + n == 17 ? 2 : 1;
+          slot[axis][n] = (at + n - 1) & 15;
+        }
+      }
+      for (int x = 0; x < 3; ++x) {
+        for (int y = 0; y < 3; ++y) {
+          const int row = slot[0][x] << 8 | slot[1][y] << 4;
+          const LowerNode* here = lower(node[0][x], node[1][y], 1);
+          const std::uint64_t line =
+              here == nullptr ? 0 : here->mChildMask.words()[row >> 6] >> (row & 63);
+          for (int z = 0; z < 3; ++z) {
+            const std::uint64_t* found = nullptr;
+            if (node[2][z] != 1) {
+              found = words_in(lower(node[0][x], node[1][y], node[2][z]), row | slot[2][z]);
+            } else if ((line >> slot[2][z] & 1) != 0) {
+              found = view_.words(member_, leaf_in(here, row | slot[2][z]));
+            }
+            near[x][y][z] = found;
+          }
+        }
+      }
+    }
 
    private:
+    LEAFPROOF_HD void settle(const Coord& home) {
+      if (known_ != 0 && home == home_) return;
+      home_ = home;
+      known_ = 0;
+    }
+    LEAFPROOF_HD const LowerNode* lower(int x, int y, int z) {
+      const int i = 9 * x + 3 * y + z;
+      if ((known_ >> i & 1) == 0) {
+        lowers_[i] = view_.find_lower(member_, {home_.x + x - 1, home_.y + y - 1, home_.z + z - 1});
+        known_ |= 1u << i;
+      }
+      return lowers_[i];
+    }
+    LEAFPROOF_HD const std::uint64_t* words_in(const LowerNode* lower, int slot) const {
+      if (lower == nullptr || !has_leaf(lower, slot)) return nullptr;
+      return view_.words(member_, leaf_in(lower, slot));
+    }
+
     const SourceView& view_;
     std::int64_t member_;
-    Coord at_;
-    const LowerNode* lower_ = nullptr;
-    bool known_ = false;
+    Coord home_;
+    unsigned known_ = 0;  // bit i: lowers_[i] has been looked up
+    const LowerNode* lowers_[27];
   };
 
   /// Calls visit(leaf coordinates, mask words) for each leaf of a member in a box of leaf
@@ -218,6 +262,26 @@ struct SourceView {
       }
     }
     return true;
+  }
+};
+
+/// The voxels of a leaf whose flags are set [T-10].
+struct SelectVoxels {
+  SourceView source;
+  const std::uint8_t* flags;
+  LeafMask* selected;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const auto place = source.leaf_place(i);
+    const LeafNode& leaf = source.leaf(place);
+    const std::uint8_t* flag = flags + source.members[place.member].first_row +
+                               static_cast<std::int64_t>(leaf.mOffset) - 1;
+    for (int x = 0; x < 8; ++x) {
+      std::uint64_t kept = 0;
+      for (std::uint64_t bits = leaf.mValueMask.words()[x]; bits != 0; bits &= bits - 1) {
+        if (*flag++ != 0) kept |= bits & (~bits + 1);
+      }
+      selected[i].word[x] = kept;
+    }
   }
 };
 
