@@ -15,6 +15,7 @@
 
 #include "gpu/executor.h"
 #include "gpu/memory.h"
+#include "gpu/sort_keys.h"
 
 namespace leafproof::gpu {
 
@@ -81,7 +82,9 @@ class HostExecutor {
   template <class Key>
   void sort_unique(Key* keys, Count n, std::int64_t* unique) {
     Key* end = keys + n.get();
-    if (threads_ == Threads::Tbb && n.get() > 1 << 14) {
+    if constexpr (std::is_same_v<Key, std::uint64_t>) {
+      sort_keys(keys, n.get());
+    } else if (threads_ == Threads::Tbb && n.get() > 1 << 14) {
       tbb::parallel_sort(keys, end);
     } else {
       std::sort(keys, end);
