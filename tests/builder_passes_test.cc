@@ -95,14 +95,31 @@ TEST(BuilderPasses, DilationReachesAcrossEveryFaceEdgeAndCorner) {
 
 // last-writer-wins: two source leaves feed one target leaf.
 TEST(BuilderPasses, ContributionsOfTwoLeavesAreUnited) {
-  const std::vector<Voxel> pair{{7, 0, 0}, {8, 0, 0}};
+  // A pair along each axis and across a corner, so that they meet in one word, row and byte.
+  const Members source{{{7, 0, 0}, {8, 0, 0}},
+                       {{0, 7, 0}, {0, 8, 0}},
+                       {{0, 0, 7}, {0, 0, 8}},
+                       {{7, 7, 7}, {8, 8, 8}},
+                       {{0, 7, 8}, {1, 8, 7}}};
+  const Members halved{{{3, 0, 0}, {4, 0, 0}},
+                       {{0, 3, 0}, {0, 4, 0}},
+                       {{0, 0, 3}, {0, 0, 4}},
+                       {{3, 3, 3}, {4, 4, 4}},
+                       {{0, 3, 4}, {0, 4, 3}}};
+  Members wider;
+  for (const auto& pair : source) wider.push_back(dilated(pair, {-1, -1, -1}, {1, 1, 1}));
   in_every_mode([&](BatchedBuilder& builder) {
-    const GridBatch source = build(builder, {pair, {{7, 7, 7}, {8, 8, 8}}});
-    expect_members(builder.coarsen(source, {2, 2, 2}),
-                   {{{3, 0, 0}, {4, 0, 0}}, {{3, 3, 3}, {4, 4, 4}}});
-    expect_members(builder.dilate_box(source, {-1, -1, -1}, {1, 1, 1}),
-                   {dilated(pair, {-1, -1, -1}, {1, 1, 1}),
-                    dilated({{7, 7, 7}, {8, 8, 8}}, {-1, -1, -1}, {1, 1, 1})});
+    const GridBatch made = build(builder, source);
+    expect_members(builder.coarsen(made, {2, 2, 2}), halved);
+    expect_members(builder.dilate_box(made, {-1, -1, -1}, {1, 1, 1}), wider);
+    // All four quarters of a word at once, by a factor that is not 2 as well.
+    std::vector<Voxel> cube, small;
+    add_box(cube, {4, 4, 4}, {11, 11, 11});
+    add_box(small, {2, 2, 2}, {5, 5, 5});
+    expect_members(builder.coarsen(build(builder, {cube}), {2, 2, 2}), {small});
+    small.clear();
+    add_box(small, {1, 1, 1}, {3, 3, 3});
+    expect_members(builder.coarsen(build(builder, {cube}), {3, 3, 3}), {small});
   });
 }
 
