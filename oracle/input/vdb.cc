@@ -102,6 +102,9 @@ void put_file(const FileTask& task, std::uint64_t budget, Outlet& outlet) {
   std::ifstream bytes(task.file, std::ios::binary);
   auto& stream = *new openvdb::io::Stream(bytes, /*delayLoad=*/false);
   const auto& grids = *new openvdb::GridPtrVecPtr(stream.getGrids());
+  if (bytes.fail() || grids->empty()) {  // a damaged header is no exception to OpenVDB
+    task.refuse(ErrorKind::Corrupt, "holds no grid that OpenVDB can read");
+  }
   outlet.put_value(std::uint64_t{grids->size()});
   for (const openvdb::GridBase::Ptr& grid : *grids) {
     const std::string name = printable(grid->getName());
