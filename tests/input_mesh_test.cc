@@ -231,8 +231,10 @@ std::string gltf(const std::string& nodes, const std::string& uri) {
          R"(,"meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1}]}],
 "buffers":[{"byteLength":72)" +
          uri + R"(}],
-"bufferViews":[{"buffer":0,"byteOffset":0,"byteLength":48},{"buffer":0,"byteOffset":48,"byteLength":24}],
-"accessors":[{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3","min":[0,0,0],"max":[8,6,4]},
+"bufferViews":[{"buffer":0,"byteOffset":0,"byteLength":48},
+{"buffer":0,"byteOffset":48,"byteLength":24}],
+"accessors":[{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3",
+"min":[0,0,0],"max":[8,6,4]},
 {"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}]})";
 }
 

@@ -74,10 +74,13 @@ ijk = np.array([[5,5,5],[-1,-2,-3],[5,5,5],[2147483647,-2147483648,0]], dtype=np
 off = np.array([0,0,3,4,4], dtype=np.int64)
 vs = np.array([[1,2,3],[.1,.2,.3],[1,1,1],[2,2,2]], dtype=np.float64)
 og = np.array([[0,0,0],[-1,1e9,.5],[0,0,0],[7,8,9]], dtype=np.float64)
-np.savez('plain.npz', ijk=ijk, offsets=off, voxel_sizes=vs, origins=og)
-np.savez_compressed('deflated.npz', ijk=ijk.astype(np.int32), offsets=off, voxel_sizes=vs, origins=og)
-np.savez('fortran.npz', ijk=np.asfortranarray(ijk), offsets=off, voxel_sizes=np.asfortranarray(vs), origins=og)
-np.savez('swapped.npz', ijk=ijk.astype('>i4'), offsets=off.astype('>i8'), voxel_sizes=vs.astype('>f8'), origins=og)
+maps = dict(voxel_sizes=vs, origins=og)
+np.savez('plain.npz', ijk=ijk, offsets=off, **maps)
+np.savez_compressed('deflated.npz', ijk=ijk.astype(np.int32), offsets=off, **maps)
+np.savez('fortran.npz', ijk=np.asfortranarray(ijk), offsets=off,
+         voxel_sizes=np.asfortranarray(vs), origins=og)
+np.savez('swapped.npz', ijk=ijk.astype('>i4'), offsets=off.astype('>i8'),
+         voxel_sizes=vs.astype('>f8'), origins=og)
 np.savez('short.npz', ijk=ijk, offsets=off, features=np.zeros((4,16)))
 np.savez('empty.npz', ijk=np.zeros((0,3), np.int32), offsets=np.zeros(1, np.int64))
 )");
