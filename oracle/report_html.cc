@@ -312,9 +312,9 @@ std::string table(const Report& report, const Totals& totals) {
             fmt::format(
                 "<td class=\"first\"><span class=\"pill {}\">{}</span></td>"
                 "<td class=\"n\">{}</td></tr>\n",
-                verdict == "equal" ? "good"
-                : verdict == "n/i" ? "warn"
-                                   : "bad",
+                verdict == "equal"                        ? "good"
+                : verdict == "n/i" || verdict == "partly" ? "warn"
+                                                          : "bad",
                 verdict == "n/i" ? "not impl." : verdict, short_time(row.seconds));
     equal += row.equal;
     refused += row.refused;
