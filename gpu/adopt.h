@@ -81,11 +81,6 @@ struct CountChildren {
   }
 };
 
-LEAFPROOF_HD inline Box leaf_voxels(const LeafNode& leaf) {
-  const Coord min = coord_of(leaf.mBBoxMin);
-  return {min, {min.x + leaf.mBBoxDif[0], min.y + leaf.mBBoxDif[1], min.z + leaf.mBBoxDif[2]}};
-}
-
 LEAFPROOF_HD inline bool same_box(const Box& p, const Box& q) {
   return p.min == q.min && p.max == q.max;
 }
@@ -113,7 +108,7 @@ struct CheckLowers {
             node.mTable[slot].child != expected - reinterpret_cast<const std::byte*>(&node)) {
           return report(first, i, kChild);
         }
-        const Box voxels = leaf_voxels(member.leaves[child]);
+        const Box voxels = voxels_of(member.leaves[child]);
         if (!((voxels.min >> kLeafLog) == leaf_at(origin, slot)) ||
             !((voxels.max >> kLeafLog) == leaf_at(origin, slot))) {
           return report(first, i, kNodeBox);

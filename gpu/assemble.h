@@ -279,9 +279,7 @@ struct ReduceLeaves {
   LEAFPROOF_HD Extent value(std::int64_t s, std::int64_t i) const {
     const MemberTarget& target = targets[member_of(set.tile[set.tile_of_lower(s)])];
     const LeafNode& leaf = *target.leaf(i - target.first_leaf);
-    const Coord min = coord_of(leaf.mBBoxMin);
-    return {{min, {min.x + leaf.mBBoxDif[0], min.y + leaf.mBBoxDif[1], min.z + leaf.mBBoxDif[2]}},
-            voxels_in(leaf)};
+    return {voxels_of(leaf), voxels_in(leaf)};
   }
   LEAFPROOF_HD void store(std::int64_t s, const Extent& extent) const { extents[s] = extent; }
 };

@@ -123,32 +123,39 @@ MemberTarget* upload_targets(E& executor, const PassPlan& plan, Placement& place
   return targets;
 }
 
-/// Exactly how many nodes are listed before repeats are dropped: the first of two synchronisations.
+/// How many nodes are listed before repeats are dropped, by asking every source node: the first of
+/// two synchronisations. From two levels each, since nodes full of leaves have the fewest listed by
+/// their own boxes, and nodes that are almost empty by what they hold.
 template <Executor E, class Rule>
 Bounds count_candidates(E& executor, const Rule& rule, Engine engine, Bounds bounds) {
   using namespace discovery;
-  auto* totals = scratch<std::int64_t>(executor, 3);
-  const std::int64_t zeros[3] = {};
+  enum { kTiles, kTileKeys, kLowersByBox, kLowersByLeaf, kLeafKeys, kTotals };
+  auto* totals = scratch<std::int64_t>(executor, kTotals);
+  const std::int64_t zeros[kTotals] = {};
   executor.upload(totals, zeros, sizeof zeros);
   const Count uppers{source_uppers(rule)}, lowers{source_lowers(rule)}, leaves{source_leaves(rule)};
-  auto* sums = scratch<std::int64_t>(executor, std::max(lowers.bound, uppers.bound) + 1);
-  executor.exclusive_scan(uppers, CountTiles<Rule>{rule}, sums);
-  executor.for_each_index({1}, CopyLast{uppers, sums, totals}, 1);
-  executor.exclusive_scan(lowers, CountLowers<Rule>{rule}, sums);
-  executor.for_each_index({1}, CopyLast{lowers, sums, totals + 1}, 1);
+  auto* sums =
+      scratch<std::int64_t>(executor, std::max({uppers.bound, lowers.bound, leaves.bound}) + 1);
+  const auto total = [&](Count n, const auto& value, int which) {
+    executor.exclusive_scan(n, value, sums);
+    executor.for_each_index({1}, CopyLast{n, sums, totals + which}, 1);
+  };
+  total(uppers, CountReached<Level::Upper, Rule>{rule, kUpperLog}, kTiles);
+  total(lowers, CountReached<Level::Lower, Rule>{rule, kUpperLog}, kTileKeys);
+  total(lowers, CountReached<Level::Lower, Rule>{rule, kLowerLog}, kLowersByBox);
+  total(leaves, CountReached<Level::Leaf, Rule>{rule, kLowerLog}, kLowersByLeaf);
   if (engine == Engine::Sort) {
     auto* counts = scratch<std::int64_t>(executor, leaves.bound);
-    auto* leaf_sums = scratch<std::int64_t>(executor, leaves.bound + 1);
     executor.for_each_index(leaves, CountLeaves<Rule>{rule, counts}, kMedium);
-    executor.exclusive_scan(leaves, ValueAt{counts}, leaf_sums);
-    executor.for_each_index({1}, CopyLast{leaves, leaf_sums, totals + 2}, 1);
+    total(leaves, ValueAt{counts}, kLeafKeys);
   }
-  std::int64_t host[3] = {};
+  std::int64_t host[kTotals] = {};
   executor.read_back(host, totals, sizeof host);
-  bounds.tile_keys = host[0];
-  bounds.tiles = std::min(bounds.tiles, host[0]);
-  bounds.lowers = std::min(bounds.lowers, host[1]);
-  bounds.leaf_keys = host[2];
+  bounds.tile_keys = host[kTileKeys];
+  bounds.tiles = std::min({bounds.tiles, host[kTiles], host[kTileKeys]});
+  bounds.lowers = std::min({bounds.lowers, host[kLowersByBox], host[kLowersByLeaf]});
+  bounds.leaf_keys = host[kLeafKeys];
+  bounds.counted = true;
   return bounds;
 }
 

@@ -21,6 +21,8 @@ struct Bounds {
   std::int64_t tile_keys = 0;  // tiles listed before repeats are dropped
   std::int64_t tiles = 0, lowers = 0;
   std::int64_t leaf_keys = 0;  // engine sort: leaves listed before repeats are dropped
+  bool counted = false;  // numbers found by asking each node, not bounds: then nodes are found
+                         // from the level below, since a box may be far larger than what it has
 };
 
 namespace discovery {
@@ -44,21 +46,38 @@ LEAFPROOF_HD inline Box in_lattice_part(const Box& box) {
                 {{kLatticeMin, kLatticeMin, kLatticeMin}, {kLatticeMax, kLatticeMax, kLatticeMax}});
 }
 
-template <class Rule>
-LEAFPROOF_HD Reached upper_image(const Rule& rule, std::int64_t i) {
-  const bool second = i >= rule.source.uppers;
-  const SourceView& view = second ? second_of(rule) : rule.source;
-  const auto place = view.upper_place(second ? i - rule.source.uppers : i);
-  const Box voxels = voxels_of(view.members[place.member].uppers[place.node].mBBox);
-  return {place.member, in_lattice_part(rule.image(voxels))};
+enum class Level { Upper, Lower, Leaf };
+
+template <Level kLevel, class Rule>
+LEAFPROOF_HD std::int64_t sources(const Rule& rule) {
+  return kLevel == Level::Upper   ? source_uppers(rule)
+         : kLevel == Level::Lower ? source_lowers(rule)
+                                  : source_leaves(rule);
 }
 
-template <class Rule>
-LEAFPROOF_HD Reached lower_image(const Rule& rule, std::int64_t i) {
-  const bool second = i >= rule.source.lowers;
+/// The voxels that source node i of a level can reach, by its box.
+template <Level kLevel, class Rule>
+LEAFPROOF_HD Reached image_of(const Rule& rule, std::int64_t i) {
+  const auto nodes = [](const SourceView& view) {
+    return kLevel == Level::Upper   ? view.uppers
+           : kLevel == Level::Lower ? view.lowers
+                                    : view.leaves;
+  };
+  const bool second = i >= nodes(rule.source);
   const SourceView& view = second ? second_of(rule) : rule.source;
-  const auto place = view.lower_place(second ? i - rule.source.lowers : i);
-  const Box voxels = voxels_of(view.members[place.member].lowers[place.node].mBBox);
+  if (second) i -= nodes(rule.source);
+  const auto place = kLevel == Level::Upper   ? view.upper_place(i)
+                     : kLevel == Level::Lower ? view.lower_place(i)
+                                              : view.leaf_place(i);
+  const SourceMember& member = view.members[place.member];
+  Box voxels;
+  if constexpr (kLevel == Level::Upper) {
+    voxels = voxels_of(member.uppers[place.node].mBBox);
+  } else if constexpr (kLevel == Level::Lower) {
+    voxels = voxels_of(member.lowers[place.node].mBBox);
+  } else {
+    voxels = voxels_of(member.leaves[place.node]);
+  }
   return {place.member, in_lattice_part(rule.image(voxels))};
 }
 
@@ -67,32 +86,25 @@ LEAFPROOF_HD inline std::int64_t volume(const Box& box) {
   return (box.max.x - box.min.x + 1) * (box.max.y - box.min.y + 1) * (box.max.z - box.min.z + 1);
 }
 
-// ---- root tiles
-// -----------------------------------------------------------------------------------
+// ---- root tiles ----
 
-template <class Rule>
-struct CountTiles {
+/// How many nodes of 2^shift voxels the image of a source node meets.
+template <Level kFrom, class Rule>
+struct CountReached {
   Rule rule;
+  int shift;
   LEAFPROOF_HD std::int64_t operator()(std::int64_t i) const {
-    return volume(upper_image(rule, i).voxels >> kUpperLog);
+    return volume(image_of<kFrom>(rule, i).voxels >> shift);
   }
 };
 
-template <class Rule>
-struct CountLowers {
-  Rule rule;
-  LEAFPROOF_HD std::int64_t operator()(std::int64_t i) const {
-    return volume(lower_image(rule, i).voxels >> kLowerLog);
-  }
-};
-
-template <class Rule>
+template <Level kFrom, class Rule>
 struct ListTiles {
   Rule rule;
   const std::int64_t* first;
   TileKey* keys;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const Reached reached = upper_image(rule, i);
+    const Reached reached = image_of<kFrom>(rule, i);
     const Box tiles = reached.voxels >> kUpperLog;
     TileKey* key = keys + first[i];
     for (std::int64_t x = tiles.min.x; x <= tiles.max.x; ++x) {
@@ -105,8 +117,7 @@ struct ListTiles {
   }
 };
 
-// ---- masks
-// ----------------------------------------------------------------------------------------
+// ---- masks ----
 
 /// Zeroes `words` words per item.
 struct ZeroMasks {
@@ -124,7 +135,7 @@ struct MarkLowers {
   Rule rule;
   LeafSet set;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const Reached reached = lower_image(rule, i);
+    const Reached reached = image_of<Level::Lower>(rule, i);
     const Box lowers = reached.voxels >> kLowerLog;
     const Box tiles = lowers >> 5;
     for (std::int64_t tx = tiles.min.x; tx <= tiles.max.x; ++tx) {
@@ -150,6 +161,22 @@ struct MarkLowers {
         atomic_or(mask + (slot >> 6), row << (slot & 63));
       }
     }
+  }
+};
+
+/// ORs the lower nodes of what is reached into the masks of tiles: exactly, by leaves.
+template <class Rule>
+struct MarkLowersOfLeaves {
+  Rule rule;
+  LeafSet set;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned) {
+      const Coord lower = row >> (kLowerLog - kLeafLog);
+      const int slot = upper_slot(lower);
+      const std::int64_t tile = set.find_tile(member, lower >> (kUpperLog - kLowerLog));
+      atomic_or(set.upper_masks + tile * kUpperWords + (slot >> 6),
+                std::uint64_t{1} << (slot & 63));
+    });
   }
 };
 
@@ -233,8 +260,7 @@ struct StartMembers {
   }
 };
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys ----
 
 template <class Rule>
 struct CountLeaves {
@@ -378,24 +404,41 @@ void rank_nodes(E& executor, LeafSet& set) {
 
 }  // namespace discovery
 
+namespace discovery {
+
+/// The root tiles of all members, in order, from the boxes of the source nodes of a level.
+template <Level kFrom, Executor E, class Rule>
+void list_tiles(E& executor, const Rule& rule, const Bounds& bounds, LeafSet& set) {
+  const Count nodes{sources<kFrom>(rule)};
+  auto* first = scratch<std::int64_t>(executor, nodes.bound + 1);
+  auto* found = scratch<std::int64_t>(executor, 1);
+  set.tile = scratch<TileKey>(executor, bounds.tile_keys);
+  executor.exclusive_scan(nodes, CountReached<kFrom, Rule>{rule, kUpperLog}, first);
+  executor.for_each_index(nodes, ListTiles<kFrom, Rule>{rule, first, set.tile}, kMedium);
+  executor.sort_unique(set.tile, Count{bounds.tile_keys, first + nodes.bound}, found);
+  set.tiles = {bounds.tiles, found};
+}
+
+}  // namespace discovery
+
 /// Engine `mask`.
 template <Executor E, class Rule>
 LeafSet discover_by_mask(E& executor, const Rule& rule, const Bounds& bounds) {
   using namespace discovery;
   LeafSet set;
-  const Count uppers{source_uppers(rule)}, lowers{source_lowers(rule)}, leaves{source_leaves(rule)};
-
-  auto* first = scratch<std::int64_t>(executor, uppers.bound + 1);
-  auto* found = scratch<std::int64_t>(executor, 1);
-  set.tile = scratch<TileKey>(executor, bounds.tile_keys);
-  executor.exclusive_scan(uppers, CountTiles<Rule>{rule}, first);
-  executor.for_each_index(uppers, ListTiles<Rule>{rule, first, set.tile}, kMedium);
-  executor.sort_unique(set.tile, Count{bounds.tile_keys, first + uppers.bound}, found);
-  set.tiles = {bounds.tiles, found};
-
+  const Count lowers{source_lowers(rule)}, leaves{source_leaves(rule)};
+  if (bounds.counted) {
+    list_tiles<Level::Lower>(executor, rule, bounds, set);
+  } else {
+    list_tiles<Level::Upper>(executor, rule, bounds, set);
+  }
   allocate_tiles(executor, set, bounds.tiles);
   executor.for_each_index(set.tiles, ZeroMasks{set.upper_masks, kUpperWords}, kMedium);
-  executor.for_each_index(lowers, MarkLowers<Rule>{rule, set}, kMedium);
+  if (bounds.counted) {
+    executor.for_each_index(leaves, MarkLowersOfLeaves<Rule>{rule, set}, kMedium);
+  } else {
+    executor.for_each_index(lowers, MarkLowers<Rule>{rule, set}, kMedium);
+  }
   rank<kUpperWords>(executor, set.tiles, set.upper_masks, set.upper_prefix, set.lower_base);
 
   // The number of candidates is the last entry of lower_base, wherever the list of tiles ends.

@@ -57,8 +57,10 @@ void compile_segments() {
 template <class Rule>
 void compile_rule() {
   using namespace discovery;
-  compile_values<CountTiles<Rule>, CountLowers<Rule>>();
-  compile_functors<ListTiles<Rule>, MarkLowers<Rule>, MarkLeaves<Rule>, CountLeaves<Rule>,
+  compile_values<CountReached<Level::Upper, Rule>, CountReached<Level::Lower, Rule>,
+                 CountReached<Level::Leaf, Rule>>();
+  compile_functors<ListTiles<Level::Upper, Rule>, ListTiles<Level::Lower, Rule>, MarkLowers<Rule>,
+                   MarkLowersOfLeaves<Rule>, MarkLeaves<Rule>, CountLeaves<Rule>,
                    ListLeaves<Rule, std::uint64_t>, ListLeaves<Rule, TileKey>,
                    assembly::WriteLeaves<Rule>, assembly::MeasureLeaves<Rule>>();
 }

@@ -172,22 +172,6 @@ struct DenseRule {
   }
 };
 
-/// ORs the lower nodes of what is reached into the masks of tiles: discovery from leaves alone.
-template <class Rule>
-struct MarkLowersOfLeaves {
-  Rule rule;
-  LeafSet set;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
-    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned) {
-      const Coord lower = row >> (kLowerLog - kLeafLog);
-      const int slot = upper_slot(lower);
-      const std::int64_t tile = set.find_tile(member, lower >> (kUpperLog - kLowerLog));
-      atomic_or(set.upper_masks + tile * kUpperWords + (slot >> 6),
-                std::uint64_t{1} << (slot & 63));
-    });
-  }
-};
-
 /// One key a voxel: its leaf's key, then 9 bits of offset in the leaf.
 template <class Key>
 struct ListVoxels {

@@ -24,6 +24,11 @@ LEAFPROOF_HD inline Box voxels_of(const nanovdb::CoordBBox& box) {
   return {coord_of(box.min()), coord_of(box.max())};
 }
 
+LEAFPROOF_HD inline Box voxels_of(const LeafNode& leaf) {
+  const Coord min = coord_of(leaf.mBBoxMin);
+  return {min, {min.x + leaf.mBBoxDif[0], min.y + leaf.mBBoxDif[1], min.z + leaf.mBBoxDif[2]}};
+}
+
 /// Emits one leaf, as a row of one.
 template <class Emit>
 LEAFPROOF_HD void emit_leaf(std::int64_t member, const Coord& leaf, const Emit& emit) {
