@@ -86,21 +86,24 @@ void bench_ours(benchmark::State& state, const std::shared_ptr<Setting>& setting
   state.counters["scratch"] = static_cast<double>(builder.peak_scratch());
 }
 
-/// Zeroes as many bytes: in memory that is allocated each time, or in the same again. malloc and
-/// memset are kept apart from each other, since together a compiler makes them calloc.
+/// Zeroes as many bytes: in memory as fresh from the allocator as the builder's results are, or in
+/// the same memory again. malloc would soon hand out warm memory, whatever it is asked for.
 void bench_zero(benchmark::State& state, const std::shared_ptr<Setting>& setting, Pass pass,
                 bool fresh) {
   const std::size_t bytes = setting->bytes(pass);
-  void* warm = std::malloc(bytes);
-  std::memset(warm, 1, bytes);
+  bool zeroed = false;
+  std::shared_ptr<std::byte> memory = allocate_shared(system_allocator(), bytes, &zeroed);
+  std::memset(memory.get(), 1, bytes);
   for (auto _ : state) {
-    void* memory = fresh ? std::malloc(bytes) : warm;
-    benchmark::DoNotOptimize(memory);
-    std::memset(memory, 0, bytes);
+    if (fresh) {
+      memory.reset();
+      memory = allocate_shared(system_allocator(), bytes, &zeroed);
+    }
+    std::byte* to = memory.get();
+    benchmark::DoNotOptimize(to);
+    std::memset(to, 0, bytes);
     benchmark::ClobberMemory();
-    if (fresh) std::free(memory);
   }
-  std::free(warm);
 }
 
 void bench_per_member(benchmark::State& state, const std::shared_ptr<Setting>& setting, Pass pass) {
