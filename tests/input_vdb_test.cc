@@ -201,7 +201,7 @@ TEST(Vdb, HostileBytesEndInABatchOrAnError) {
     for (std::uint64_t n = random() % 3; n < 3; ++n) {
       const std::size_t at = random() % (random() % 2 == 0 ? bytes.size() : 600);
       bytes[at] = static_cast<char>(random());
-      what += " " + std::to_string(at);
+      what.append(" ").append(std::to_string(at));
     }
     const auto file = folder.write("flipped.vdb", bytes);
     try {
