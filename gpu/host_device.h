@@ -11,11 +11,16 @@
 
 namespace leafproof::gpu {
 
-LEAFPROOF_HD inline int popcount(std::uint64_t word) {
+LEAFPROOF_HD constexpr int popcount(std::uint64_t word) {
 #if defined(__CUDA_ARCH__)
   return __popcll(word);
-#else
+#elif defined(__POPCNT__)
   return __builtin_popcountll(word);
+#else  // without the instruction a compiler would call a function of its library for each word
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return static_cast<int>(word * 0x0101010101010101u >> 56);
 #endif
 }
 

@@ -352,31 +352,30 @@ struct DilateUnitRule : RelationRule {
     const std::uint64_t* near[3][3][3];
     finder.around(leaf, near);
     std::uint64_t planes[3][8] = {};  // by z neighbour, after x and y
+    bool found[3] = {false, false, false};
     for (int z = 0; z < 3; ++z) {
       if ((z == 0 && !up[2]) || (z == 2 && !down[2])) continue;
-      std::uint64_t columns[3][8];  // by y neighbour, after x
-      bool found = false;
       for (int y = 0; y < 3; ++y) {
-        const bool used = y == 1 || (y == 0 ? up[1] : down[1]);
-        found |= used && sweep_x(near[0][y][z], near[1][y][z], near[2][y][z], columns[y]);
-        if (!used) clear(columns[y]);
-      }
-      if (!found) continue;
-      for (int x = 0; x < 8; ++x) {
-        const std::uint64_t w = columns[1][x];
-        std::uint64_t swept = w;
-        if (up[1]) swept |= w << 8 | columns[0][x] >> 56;
-        if (down[1]) swept |= w >> 8 | columns[2][x] << 56;
-        planes[z][x] = swept;
+        if ((y == 0 && !up[1]) || (y == 2 && !down[1])) continue;
+        std::uint64_t line[8];
+        if (!sweep_x(near[0][y][z], near[1][y][z], near[2][y][z], line)) continue;
+        found[z] = true;
+        sweep_y(y, line, planes[z]);
       }
     }
     LeafMask mask;
-    for (int x = 0; x < 8; ++x) {
-      const std::uint64_t w = planes[1][x];
-      std::uint64_t swept = w;
-      if (up[2]) swept |= (w << 1 & ~kEveryRow) | (planes[0][x] >> 7 & kEveryRow);
-      if (down[2]) swept |= (w >> 1 & ~(kEveryRow << 7)) | (planes[2][x] << 7 & (kEveryRow << 7));
-      mask.word[x] = swept;
+    for (int x = 0; x < 8; ++x) mask.word[x] = planes[1][x];
+    if (up[2]) {
+      for (int x = 0; x < 8; ++x) mask.word[x] |= planes[1][x] << 1 & ~kEveryRow;
+      if (found[0]) {
+        for (int x = 0; x < 8; ++x) mask.word[x] |= planes[0][x] >> 7 & kEveryRow;
+      }
+    }
+    if (down[2]) {
+      for (int x = 0; x < 8; ++x) mask.word[x] |= planes[1][x] >> 1 & ~(kEveryRow << 7);
+      if (found[2]) {
+        for (int x = 0; x < 8; ++x) mask.word[x] |= planes[2][x] << 7 & (kEveryRow << 7);
+      }
     }
     return mask;
   }
@@ -392,28 +391,39 @@ struct DilateUnitRule : RelationRule {
     if (bits >> 16 != 0) emit(member, Coord{row.x, row.y, row.z + 16}, bits >> 16);
   }
 
-  LEAFPROOF_HD static void clear(std::uint64_t (&words)[8]) {
-    for (int x = 0; x < 8; ++x) words[x] = 0;
-  }
-
   /// The words of a line of three leaves along x, dilated along x; false when there is nothing.
   LEAFPROOF_HD bool sweep_x(const std::uint64_t* before, const std::uint64_t* here,
                             const std::uint64_t* after, std::uint64_t (&to)[8]) const {
     const bool first = up[0] && before != nullptr, last = down[0] && after != nullptr;
-    if (here == nullptr) {
-      clear(to);
-    } else {
-      for (int x = 0; x < 8; ++x) to[x] = here[x];
-      if (up[0]) {
-        for (int x = 1; x < 8; ++x) to[x] |= here[x - 1];
-      }
-      if (down[0]) {
-        for (int x = 0; x < 7; ++x) to[x] |= here[x + 1];
-      }
+    if (here == nullptr && !first && !last) return false;
+    for (int x = 0; x < 8; ++x) to[x] = here == nullptr ? 0 : here[x];
+    if (here != nullptr && up[0]) {
+      for (int x = 1; x < 8; ++x) to[x] |= here[x - 1];
+    }
+    if (here != nullptr && down[0]) {
+      for (int x = 0; x < 7; ++x) to[x] |= here[x + 1];
     }
     if (first) to[0] |= before[7];
     if (last) to[7] |= after[0];
-    return here != nullptr || first || last;
+    return true;
+  }
+
+  /// ORs a line at y neighbour 0, 1 or 2 into a plane, dilated along y.
+  LEAFPROOF_HD void sweep_y(int y, const std::uint64_t (&line)[8],
+                            std::uint64_t (&plane)[8]) const {
+    if (y == 0) {
+      for (int x = 0; x < 8; ++x) plane[x] |= line[x] >> 56;
+    } else if (y == 2) {
+      for (int x = 0; x < 8; ++x) plane[x] |= line[x] << 56;
+    } else {
+      for (int x = 0; x < 8; ++x) plane[x] |= line[x];
+      if (up[1]) {
+        for (int x = 0; x < 8; ++x) plane[x] |= line[x] << 8;
+      }
+      if (down[1]) {
+        for (int x = 0; x < 8; ++x) plane[x] |= line[x] >> 8;
+      }
+    }
   }
 };
 

@@ -118,6 +118,11 @@ struct SourceView {
     /// none.
     LEAFPROOF_HD void around(const Coord& leaf, const std::uint64_t* (&near)[3][3][3]) {
       settle(leaf >> 4);
+      const auto inner = [](std::int64_t v) { return (v & 15) != 0 && (v & 15) != 15; };
+      if (inner(leaf.x) && inner(leaf.y) && inner(leaf.z)) {
+        around_within(lower(1, 1, 1), lower_slot(leaf), near);
+        return;
+      }
       const std::int64_t coord[3] = {leaf.x, leaf.y, leaf.z};
       int node[3][3], slot[3][3];  // per axis and neighbour: which lower node, and where in it
       for (int axis = 0; axis < 3; ++axis) {
@@ -147,6 +152,23 @@ struct SourceView {
     }
 
    private:
+    /// The same where all 27 are slots of one lower node: three bits in a row of z, nine times.
+    LEAFPROOF_HD void around_within(const LowerNode* home, int centre,
+                                    const std::uint64_t* (&near)[3][3][3]) const {
+      for (int x = 0; x < 3; ++x) {
+        for (int y = 0; y < 3; ++y) {
+          const int slot = centre + (x - 1) * 256 + (y - 1) * 16 - 1;
+          std::uint64_t there = 0;
+          if (home != nullptr) there = home->mChildMask.words()[slot >> 6] >> (slot & 63) & 7;
+          for (int z = 0; z < 3; ++z) near[x][y][z] = nullptr;
+          for (; there != 0; there &= there - 1) {
+            const int z = lowest_bit(there);
+            near[x][y][z] = view_.words(member_, leaf_in(home, slot + z));
+          }
+        }
+      }
+    }
+
     LEAFPROOF_HD void settle(const Coord& home) {
       if (known_ != 0 && home == home_) return;
       home_ = home;

@@ -85,9 +85,9 @@ without_cuda_and_openvdb() {
   build no-openvdb "needed optional" leafproof && build no-cuda "needed optional" leafproof
 }
 
-sanitized() { # PRESET ctest arguments
-  build "$1" "$kinds" &&
-    (cd "build-$1" && ctest -j "$jobs" --output-on-failure --no-tests=error "${@:2}")
+sanitized() { # PRESET TARGETS ctest arguments
+  build "$1" "$kinds" $2 &&
+    (cd "build-$1" && ctest -j "$jobs" --output-on-failure --no-tests=error "${@:3}")
 }
 
 closing_line() {
@@ -117,7 +117,7 @@ if [[ -n $all ]]; then
   check verify build/bin/leafproof verify
   check clang build clang "$kinds"
   check without without_cuda_and_openvdb
-  check asan sanitized asan -LE slow
-  check tsan sanitized tsan -L threads
+  check asan sanitized asan all -LE slow
+  check tsan sanitized tsan builder_threads_test -L threads
 fi
 closing_line
