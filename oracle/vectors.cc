@@ -412,8 +412,10 @@ json parse(const std::string& text, const std::string& file) {
   };
   try {
     return json::parse(text, watch);
-  } catch (const json::exception& error) {
-    refuse(ErrorKind::Corrupt, file, error.what(), "must be JSON");
+  } catch (const json::parse_error& error) {
+    refuse(ErrorKind::Corrupt, file, "", fmt::format("must be JSON; byte {} is not", error.byte));
+  } catch (const json::exception&) {
+    refuse(ErrorKind::Corrupt, file, "", "must be JSON");
   }
 }
 
@@ -548,7 +550,7 @@ std::vector<std::filesystem::path> vector_files(const std::filesystem::path& fol
     if (it->path().extension() == ".json") files.push_back(it->path());
   std::sort(files.begin(), files.end());
   if (failed || files.empty())
-    refuse(ErrorKind::InvalidArgument, folder_or_file.string(), folder_or_file.string(),
+    refuse(ErrorKind::InvalidArgument, folder_or_file.string(), "",
            "must be a .json file of vectors, or a folder of them");
   return files;
 }

@@ -11,6 +11,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "oracle/generate.h"
@@ -68,15 +70,21 @@ Case question_of(const Item& item, std::uint64_t seed) {
   return question;
 }
 
-Verdict threw(const char* what) {
+Verdict threw(const std::exception& error) {
   Verdict verdict;
   verdict.outcome = Outcome::Different;
   verdict.differences = 1;
+  verdict.compared = false;
+  // A machine short of memory is no fault of an answer, and no judgement of it either.
+  const auto* typed = dynamic_cast<const Error*>(&error);
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+                      (typed != nullptr && typed->kind() == ErrorKind::OutOfMemory);
   verdict.first = Difference{};
-  verdict.first->clause = "E-1";
-  verdict.first->what = "an exception instead of an answer";
+  verdict.first->clause = memory ? "E-3" : "E-1";
+  verdict.first->what = memory ? "the backend, or its judge, ran out of memory: not judged"
+                               : "an exception instead of an answer";
   verdict.first->expected = "an answer, or a typed refusal";
-  verdict.first->actual = what;
+  verdict.first->actual = error.what();
   return verdict;
 }
 
@@ -135,7 +143,7 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
       if (const auto* reason = std::get_if<NotImplemented>(&actual))
         judged.stated_limit = is_stated_limit(backend->name(), *reason);
     } catch (const std::exception& error) {
-      judged.take(threw(error.what()));
+      judged.take(threw(error));
     }
   }
   return slot;
@@ -157,6 +165,13 @@ std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions
       items.push_back({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
   }
   return items;
+}
+
+/// No more than there is work for, and at most four per processor: more only cost memory.
+int workers(int asked, std::size_t items) {
+  const unsigned most = 4 * std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min({static_cast<std::size_t>(asked), items,  //
+                                    static_cast<std::size_t>(most)}));
 }
 
 std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& reference,
@@ -181,10 +196,15 @@ std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& referen
       if (options.progress) options.progress(done, static_cast<std::int64_t>(items.size()));
     }
   };
-  std::vector<std::thread> threads;
-  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
-  work();
-  for (auto& thread : threads) thread.join();
+  {
+    std::vector<std::jthread> threads;  // joined whatever happens
+    try {
+      for (int i = 1; i < workers(options.threads, items.size()); ++i) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: those that there are, and this one, judge all the same.
+    }
+    work();
+  }
   if (failed) std::rethrow_exception(failed);
   return slots;
 }

@@ -37,7 +37,7 @@ struct VerifyOptions {
   std::optional<std::int64_t> cases;       // per operation, instead of the level's number
   std::optional<std::uint64_t> only_case;  // replay: this generated case alone
   std::vector<Skip> skips;
-  int threads = 2;        // the verdicts are the same for any number
+  int threads = 2;        // at most, 4 per processor; the verdicts are the same for any number
   int kept_failures = 3;  // per row
   /// Called now and then, from any thread, one call at a time.
   std::function<void(std::int64_t done, std::int64_t total)> progress;

@@ -145,6 +145,19 @@ TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
   refused({"apply", "refine", at("points.xyz"), "--factor", "2x", "-o", at("x.nvdb")}, "2x");
   refused({"apply", "prune", at("points.xyz"), "-o", at("x.nvdb")}, "--mask");
   refused({"check", "dual", at("points.xyz")}, "ACTUAL");
+  refused({"apply", "dual", at("points.xyz"), "--view", "", "-o", at("x.nvdb")}, "--view");
+  refused({"apply", "refine", at("points.xyz"), "--factor=", "-o", at("x.nvdb")}, "--factor");
+  refused({"apply", "dual", at("points.xyz"), "-o", ""}, "-o");
+  refused({"apply", "dual", at("points.xyz"), "-o", "-"}, "stdout");
+  refused({"apply", "dual", at("points.xyz"), "-o", at(std::string(300, 'x'))}, "too long");
+  refused({"show", at("points.xyz"), "--voxel-size", "0"}, "positive");
+  refused({"show", at("points.xyz"), "--voxel-size", "nan"}, "positive");
+  refused({"show", at("points.xyz"), "--voxel-size", "1", "--resolution", "9"}, "excludes");
+  refused({"show", at("points.xyz"), "--member", "-1"}, "--member");
+  refused({"verify", "--seed", "-1"}, "--seed");
+  refused({"verify", "--seed", "18446744073709551616"}, "--seed");
+  refused({"verify", "--report", at("no/report.html")}, "folder");
+  refused({"show", at("a\nb\033[2J.xyz")}, "\\x1b");
   refused({"vectors", at("")}, "vectors");
   refused({"show"}, "FILE");
   EXPECT_FALSE(fs::exists(at("x.nvdb")));
@@ -344,6 +357,74 @@ TEST_F(Cli, VerifyReplaysOneCase) {
       run({"verify", "--ops", "refine", "--seed", "3", "--case", "17", "--backend", "host-mask"});
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_NE(r.out.find("1 passed, 0 failed"), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
+  const std::string file = built();
+  const std::string bytes = read("points.nvdb");
+  fs::create_symlink(file, at("link.nvdb"));
+  for (const std::string& report : {file, at("./points.nvdb"), at("link.nvdb")}) {
+    refused({"check", "from_ijk", file, file, "--report", report}, "overwrite");
+    refused({"check", "from_ijk", at("points.xyz"), file, "--report", report}, "overwrite");
+    refused(
+        {"check", "merge", at("points.xyz"), at("points.xyz"), "--other", file, "--report", report},
+        "overwrite");
+    refused({"verify", "--level", "0", "--input", file, "--report", report}, "overwrite");
+  }
+  EXPECT_TRUE(read("points.nvdb") == bytes);
+  // An output may be its own input: it is replaced after it was read.
+  EXPECT_EQ(run({"apply", "from_ijk", file, "-o", file}).code, 0);
+  EXPECT_TRUE(read("points.nvdb") == bytes);
+}
+
+TEST_F(Cli, MoreThreadsThanTheSystemGives) {
+  const Result r = run({"verify", "--ops", "coarsen", "--level", "1", "--backend", "host-mask",
+                        "--input", at("points.xyz"), "--threads", "2000000000"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+TEST_F(Cli, TheMemoryOfAResultIsBoundedTightly) {
+  // Voxels each in a leaf of its own: 64^3 voxels are 8^3 leaves, not 64^3.
+  std::string apart;
+  for (int i = 0; i < 60; ++i) apart += std::to_string(100 * i) + " 0 0\n";
+  write("apart.xyz", apart);
+  const Result r = run({"apply", "refine", at("apart.xyz"), "--voxel-size", "1", "--factor", "64",
+                        "--json", "-o", at("fine.nvdb")});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(json::parse(r.out)["leaves"], 60 * 512);
+  // Voxels each in an upper node of its own take 304 kB each, twice.
+  constexpr long edge = 70;
+  if (sysconf(_SC_PHYS_PAGES) > 2 * edge * edge * edge * 304352 / sysconf(_SC_PAGESIZE))
+    GTEST_SKIP() << "NOT TESTED: this machine has the memory that is to be missed";
+  std::string far;
+  for (long x = 0; x < edge; ++x)
+    for (long y = 0; y < edge; ++y)
+      for (long z = 0; z < edge; ++z)
+        far += std::to_string(5000 * x) + " " + std::to_string(5000 * y) + " " +
+               std::to_string(5000 * z) + "\n";
+  write("far.xyz", far);
+  refused({"apply", "from_ijk", at("far.xyz"), "--voxel-size", "1", "-o", at("x.nvdb")},
+          "343000 upper");
+  refused({"show", at("far.xyz"), "--voxel-size", "1"}, "CapacityExceeded");
+}
+
+TEST_F(Cli, ClosedStandardFilesEndInNoAbort) {
+  const std::string show = std::string(LEAFPROOF_PROGRAM) + " show '" + built() + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system((show + " >&- 2> '" + at("err.txt") + "'").c_str())), 2);
+  EXPECT_NE(read("err.txt").find("cannot be written"), std::string::npos);
+  EXPECT_EQ(WEXITSTATUS(std::system((show + " > /dev/null 2>&-").c_str())), 0);
+  EXPECT_EQ(WEXITSTATUS(std::system((show + "x >&- 2>&-").c_str())), 2);
+  const std::string help = std::string(LEAFPROOF_PROGRAM) + " --help > /dev/full 2> /dev/full";
+  EXPECT_EQ(WEXITSTATUS(std::system(help.c_str())), 2);
+}
+
+TEST_F(Cli, AFileLargerThanItsLimitIsRefused) {
+  const std::string command = "ulimit -f 1; " + std::string(LEAFPROOF_PROGRAM) + " apply dual '" +
+                              built() + "' -o '" + at("x.nvdb") + "' 2> '" + at("err.txt") + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  EXPECT_NE(read("err.txt").find("CapacityExceeded"), std::string::npos) << read("err.txt");
+  for (const auto& entry : fs::directory_iterator(folder_))
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
 }
 
 TEST_F(Cli, AnAnswerThatCannotBeWrittenIsNoSuccess) {

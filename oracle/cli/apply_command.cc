@@ -29,6 +29,7 @@ std::string default_backend() {
 }
 
 int run(const Options& options) {
+  check_output({"apply", options.output});
   std::vector<std::string> notes;
   const auto backend = make_backend(options.backend);
   const Case question = make_case(options.operation, options.inputs, notes);
@@ -55,7 +56,7 @@ int run(const Options& options) {
   const Layout written = read_layout(buffer);
   const auto voxels = written.voxel_offsets.back();
   if (options.json) {
-    std::cout << nlohmann::json{{"output", options.output.string()},
+    std::cout << nlohmann::json{{"output", plain(options.output.string())},
                                 {"backend", options.backend},
                                 {"members", written.grids.size()},
                                 {"voxels", voxels},
@@ -65,9 +66,10 @@ int run(const Options& options) {
                      .dump()
               << "\n";
   } else {
-    fmt::print("{}: {} members, {} voxels, {} leaves, {} bytes, in {:.3f} s by {}\n",
-               options.output.string(), written.grids.size(), voxels, written.leaf_offsets.back(),
-               buffer.bytes.size(), seconds, options.backend);
+    fmt::print("{}: {}, {}, {}, {} bytes, in {:.3f} s by {}\n", plain(options.output.string()),
+               counted(written.grids.size(), "member"), counted(voxels, "voxel"),
+               counted(written.leaf_offsets.back(), "leaf", "leaves"), buffer.bytes.size(), seconds,
+               options.backend);
   }
   return kEqual;
 }

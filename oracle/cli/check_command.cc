@@ -78,11 +78,17 @@ int run(const Options& options) {
   if (options.files.size() < 2)
     throw Error(ErrorKind::InvalidArgument,
                 {.operation = "check",
-                 .argument = "ACTUAL",
-                 .value = "missing",
-                 .reason = "an input and the answer to judge are needed",
+                 .argument = "ACTUAL.nvdb",
+                 .value = {},
+                 .reason = "is missing: an input and the answer to judge are needed",
                  .member = {},
                  .row = {}});
+  if (!options.report.empty()) {
+    auto read = options.files;
+    read.insert(read.end(), options.operation.other.begin(), options.operation.other.end());
+    if (!options.operation.mask.empty()) read.push_back(options.operation.mask);
+    check_report("check", options.report, read);
+  }
   std::vector<std::string> notes;
   const std::vector<std::filesystem::path> inputs(options.files.begin(), options.files.end() - 1);
   const GridBuffer actual = read_nvdb(options.files.back());

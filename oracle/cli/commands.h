@@ -2,8 +2,12 @@
 // runs and leaves its exit code.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +20,19 @@ inline constexpr int kEqual = 0;
 inline constexpr int kDifferent = 1;  // or not implemented, or left out, without being told to skip
 inline constexpr int kBadInput = 2;   // usage, files
 inline constexpr int kNoDevice = 3;
+
+/// The whole word must be an integer of the range. (The parser of options wraps and cuts.)
+template <class T>
+CLI::Validator integer(T low, T high = std::numeric_limits<T>::max()) {
+  const auto check = [low, high](const std::string& text) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data(), end, value);
+    if (failed == std::errc{} && stop == end && value >= low && value <= high) return std::string();
+    return fmt::format("must be an integer from {} to {}, not {}", low, high, text);
+  };
+  return CLI::Validator(check, "", "integer");
+}
 
 /// The backend of that name as a command that judges many cases asks it: brute_force only where its
 /// boxes have at most `cells` cells together, so that the time stays bounded.

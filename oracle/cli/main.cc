@@ -5,6 +5,8 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string_view>
+#include <system_error>
 
 #include "oracle/boxed_backend.h"
 #include "oracle/cli/commands.h"
@@ -37,7 +39,28 @@ int bad_usage(const CLI::App& app, const CLI::ParseError& error) {
   std::string what = error.what();
   for (char& c : what)
     if (c == '\n') c = ' ';
-  fmt::print(stderr, "leafproof: {} (see `{} --help`)\n", what, command);
+  cli::say(fmt::format("{} (see `{} --help`)", what, command));
+  return cli::kBadInput;
+}
+
+/// An empty word is a shell variable that is not set: refused, never taken for "not given".
+bool has_empty_word(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const bool empty_value = word.size() > 2 && word.starts_with("--") && word.ends_with('=');
+    if (!word.empty() && !empty_value) continue;
+    cli::say(empty_value ? fmt::format("{} has no value", word.substr(0, word.size() - 1))
+             : i > 1     ? fmt::format("the word after '{}' is empty", argv[i - 1])
+                         : "the first word is empty");
+    return true;
+  }
+  return false;
+}
+
+int finish(int exit_code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return exit_code;
+  cli::say("stdout cannot be written: the answer is incomplete");
   return cli::kBadInput;
 }
 
@@ -49,6 +72,8 @@ std::unique_ptr<Backend> cli::make_judged(const std::string& name, std::int64_t 
 }
 
 int main(int argc, char** argv) {
+  cli::guard_standard_files();
+  if (has_empty_word(argc, argv)) return cli::kBadInput;
   int exit_code = cli::kEqual;
   CLI::App app{
       "Leafproof: is a batch of sparse voxel grids (NanoVDB ValueOnIndex) built right? Judges "
@@ -66,18 +91,14 @@ int main(int argc, char** argv) {
     return argc > 1 && command->get_name() == argv[1];
   };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-    fmt::print(stderr, "leafproof: there is no command '{}' (see `leafproof --help`)\n", argv[1]);
+    cli::say(fmt::format("there is no command '{}' (see `leafproof --help`)", argv[1]));
     return cli::kBadInput;
   }
   try {
     app.parse(argc, argv);
-    std::cout.flush();
-    if (std::fflush(stdout) != 0 || !std::cout) {
-      cli::say("stdout cannot be written: the answer is incomplete");
-      return cli::kBadInput;
-    }
+    return finish(exit_code);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return finish(app.exit(error));  // --help, --version
     return bad_usage(app, error);
   } catch (const Error& error) {
     cli::say(error.what());
@@ -85,9 +106,12 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     cli::say("out of memory");
     return cli::kBadInput;
+  } catch (const std::system_error&) {  // of fmt, which prints to stdout
+    if (std::ferror(stdout) != 0) return finish(exit_code);
+    cli::say("the system refused what leafproof asked of it");
+    return cli::kBadInput;
   } catch (const std::exception& error) {
     cli::say(fmt::format("this is a fault of leafproof itself: {}", error.what()));
     return cli::kBadInput;
   }
-  return exit_code;
 }

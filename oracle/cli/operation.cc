@@ -3,13 +3,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <numeric>
+#include <span>
 
+#include "oracle/cli/commands.h"
+#include "oracle/cli/terminal.h"
 #include "oracle/input/file_bytes.h"
 #include "oracle/input/npy.h"
 #include "reference/error.h"
@@ -65,7 +71,8 @@ Masks read_mask(const std::filesystem::path& file, const Case& question) {
   for (std::size_t i = 0; i < members; ++i) rows += member_of(i).size();
   if (array.shape()[0] != rows)
     task.refuse(ErrorKind::ShapeMismatch,
-                fmt::format("a mask of {} flags for {} voxels", array.shape()[0], rows));
+                fmt::format("a mask of {} for {}", counted(array.shape()[0], "flag"),
+                            counted(rows, "voxel")));
   for (std::size_t i = 0; i < members; ++i) {
     auto& mask = masks.emplace_back(member_of(i).size());
     for (auto& flag : mask) {
@@ -101,10 +108,11 @@ void check_options(const OperationOptions& o, Op op) {
   };
   for (const Given& option : options) {
     if (option.given && !option.taken)
-      refuse(ErrorKind::InvalidArgument, o.op, option.option, "given",
-             "this operation does not take it");
+      refuse(ErrorKind::InvalidArgument, o.op, option.option, "",
+             "this operation does not take this option");
     if (option.needed && !option.given)
-      refuse(ErrorKind::InvalidArgument, o.op, option.option, "missing", "this operation needs it");
+      refuse(ErrorKind::InvalidArgument, o.op, option.option, "",
+             "this operation needs this option");
   }
 }
 
@@ -113,8 +121,8 @@ void check_view(const Case& question) {
     if (member < 0 || member >= static_cast<std::int64_t>(question.source.size()))
       refuse(ErrorKind::InvalidArgument, std::string(to_string(question.op)), "--view",
              std::to_string(member),
-             fmt::format("the batch has members 0 ... {}",
-                         static_cast<std::int64_t>(question.source.size()) - 1));
+             fmt::format("the batch has {}, counted from 0",
+                         counted(question.source.size(), "member")));
 }
 
 }  // namespace
@@ -133,10 +141,24 @@ std::uint64_t free_memory() {
 }
 
 void add_input_options(CLI::App& command, InputOptions& options) {
-  command.add_option("--resolution", options.resolution,
-                     "meshes and points: voxels along the longest side of the box (128)");
-  command.add_option("--voxel-size", options.voxel_size,
-                     "meshes and points: the voxel size instead, in world units");
+  auto* resolution =
+      command
+          .add_option("--resolution", options.resolution,
+                      "meshes and points: voxels along the longest side of the box (128)")
+          ->check(integer<int>(2));
+  const auto positive = [](const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data(), end, value);
+    if (failed == std::errc{} && stop == end && value > 0 && std::isfinite(value))
+      return std::string();
+    return fmt::format("must be a positive number, not {}", text);
+  };
+  command
+      .add_option("--voxel-size", options.voxel_size,
+                  "meshes and points: the voxel size instead, in world units")
+      ->check(CLI::Validator(positive, "", "positive"))
+      ->excludes(resolution);
 }
 
 void OperationOptions::add_to(CLI::App& command) {
@@ -214,46 +236,126 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
   return question;
 }
 
-void check_memory(const Case& question, std::string_view backend) {
-  // Per axis, a coordinate c becomes f coordinates (refine) or w (dilation).
-  std::array<double, 3> factor{1, 1, 1}, width{1, 1, 1};
-  for (std::size_t a = 0; a < 3; ++a) {
-    if (question.op == Op::Refine) factor[a] = static_cast<double>(question.factor[a]);
-    if (question.op == Op::Dual) width[a] = 2;
-    if (question.op == Op::DilateBox)
-      width[a] = static_cast<double>(question.hi[a]) - static_cast<double>(question.lo[a]) + 1;
-    if (factor[a] < 1 || factor[a] > 1024 || width[a] < 1 || width[a] > 1024)
-      return;  // the pass itself refuses it [T-11]
-  }
+void check_output(const FileTask& target) {
+  namespace fs = std::filesystem;
+  const auto bad = [&](std::string reason) {
+    target.refuse(ErrorKind::InvalidArgument, std::move(reason));
+  };
+  if (target.file == "-") bad("stdout takes no file; name one");
+  if (target.file.filename().string().size() > NAME_MAX || target.file.string().size() >= PATH_MAX)
+    bad("the name is too long");
+  std::error_code code;
+  if (target.file.filename().empty() || fs::is_directory(target.file, code))
+    bad("is a directory, not a file");
+  // Files are replaced, which takes the folder; devices and pipes are written to.
+  const bool direct = fs::exists(target.file, code) && !fs::is_regular_file(target.file, code);
+  fs::path place = direct ? target.file : fs::weakly_canonical(target.file, code).parent_path();
+  if (code || place.empty())
+    place = target.file.has_parent_path() ? target.file.parent_path() : ".";
+  if (!fs::exists(place, code)) bad("its folder does not exist");
+  if (!direct && !fs::is_directory(place, code)) bad("its folder is no folder");
+  if (::access(place.c_str(), W_OK) != 0) bad("may not be written");
+}
 
-  double voxels_before = 0, voxels_after = 0, leaves_after = 0;
+void check_report(const char* operation, const std::filesystem::path& report,
+                  const std::vector<std::filesystem::path>& read) {
+  namespace fs = std::filesystem;
+  const FileTask target{operation, report};
+  check_output(target);
+  for (const fs::path& file : read) {
+    std::error_code code, other;
+    const bool same = fs::equivalent(report, file, code) ||
+                      (fs::weakly_canonical(report, code) == fs::weakly_canonical(file, other) &&
+                       !code && !other);
+    if (same)
+      target.refuse(ErrorKind::InvalidArgument,
+                    "is a file that is read: the report would overwrite it");
+  }
+}
+
+namespace {
+
+/// Per axis the coordinates [a,b] become [a*factor+lo, (b+1)*factor-1+hi].
+struct Image {
+  std::array<std::int64_t, 3> factor{1, 1, 1}, lo{0, 0, 0}, hi{0, 0, 0};
+};
+
+constexpr std::array<int, 4> kLevels{0, 3, 7, 12};  // voxel, leaf, lower, upper: log2 of the edge
+
+/// A part of a member: its box, and for every level at most how many nodes its image has.
+struct Bound {
+  std::array<std::int64_t, 3> low, high;
+  std::array<double, 4> nodes;
+
+  /// No more than the box's image touches.
+  void limit_to_box(const Image& image) {
+    for (std::size_t level = 0; level < 4; ++level) {
+      double touched = 1;
+      for (std::size_t a = 0; a < 3; ++a) {
+        const std::int64_t first = low[a] * image.factor[a] + image.lo[a];
+        const std::int64_t last = (high[a] + 1) * image.factor[a] - 1 + image.hi[a];
+        touched *= static_cast<double>((last >> kLevels[level]) - (first >> kLevels[level]) + 1);
+      }
+      nodes[level] = std::min(nodes[level], touched);
+    }
+  }
+};
+
+std::array<std::int64_t, 3> node_of(const Voxel& v, int level) {
+  return {v.x >> kLevels[static_cast<std::size_t>(level)],
+          v.y >> kLevels[static_cast<std::size_t>(level)],
+          v.z >> kLevels[static_cast<std::size_t>(level)]};
+}
+
+/// Of voxels in one node of the level above `level` (4: a whole member): the sum over its children,
+/// or what its box allows if that is less.
+Bound bound_of(std::span<const Voxel> voxels, int level, const Image& image) {
+  if (level < 0) {
+    const auto at = node_of(voxels.front(), 0);
+    const double many = std::numeric_limits<double>::infinity();
+    Bound bound{at, at, {many, many, many, many}};
+    bound.limit_to_box(image);
+    return bound;
+  }
+  Bound sum{{INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_MIN, INT64_MIN, INT64_MIN}, {0, 0, 0, 0}};
+  for (std::size_t begin = 0, end = 0; begin < voxels.size(); begin = end) {
+    const auto node = node_of(voxels[begin], level);
+    while (end < voxels.size() && node_of(voxels[end], level) == node) ++end;
+    const Bound child = bound_of(voxels.subspan(begin, end - begin), level - 1, image);
+    for (std::size_t a = 0; a < 3; ++a) {
+      sum.low[a] = std::min(sum.low[a], child.low[a]);
+      sum.high[a] = std::max(sum.high[a], child.high[a]);
+    }
+    for (std::size_t i = 0; i < 4; ++i) sum.nodes[i] += child.nodes[i];
+  }
+  sum.limit_to_box(image);
+  return sum;
+}
+
+}  // namespace
+
+void check_memory(const Case& question, std::string_view backend) {
+  Image image;
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (question.op == Op::Refine) image.factor[a] = question.factor[a];
+    if (question.op == Op::Dual) image.hi[a] = 1;
+    if (question.op == Op::DilateBox) {
+      image.lo[a] = question.lo[a];
+      image.hi[a] = question.hi[a];
+    }
+    // Beyond these the pass itself refuses [T-11].
+    constexpr std::int64_t far = std::int64_t{1} << 32;
+    if (image.factor[a] < 1 || image.factor[a] > 1024 || image.lo[a] < -far || image.hi[a] > far ||
+        image.lo[a] > image.hi[a] || image.hi[a] - image.lo[a] > 1023)
+      return;
+  }
+  double before = 0;
+  std::array<double, 4> after{};
   const auto count = [&](const std::vector<Voxel>& member) {
     if (member.empty()) return;
-    double leaves = 0;
-    std::array<double, 3> low{1e10, 1e10, 1e10}, high{-1e10, -1e10, -1e10};
-    for (std::size_t i = 0; i < member.size(); ++i) {
-      const std::array<std::int32_t, 3> c{member[i].x, member[i].y, member[i].z};
-      for (std::size_t a = 0; a < 3; ++a) {
-        low[a] = std::min(low[a], static_cast<double>(c[a]));
-        high[a] = std::max(high[a], static_cast<double>(c[a]));
-      }
-      const Voxel last = member[i == 0 ? 0 : i - 1];
-      if (i == 0 || ((c[0] ^ last.x) | (c[1] ^ last.y) | (c[2] ^ last.z)) >> 3 != 0) leaves += 1;
-    }
-    // At most: what each voxel or leaf becomes by itself; and what the member's box becomes.
-    const auto before = static_cast<double>(member.size());
-    double voxels = before, box = 1, box_leaves = 1;
-    for (std::size_t a = 0; a < 3; ++a) {
-      voxels *= factor[a] * width[a];
-      leaves *= factor[a] * (width[a] > 1 ? std::floor((width[a] + 21) / 8) : 1);
-      const double extent = (high[a] - low[a] + 1) * factor[a] + width[a] - 1;
-      box *= extent;
-      box_leaves *= std::floor((extent + 14) / 8);
-    }
-    leaves = std::min({leaves, voxels, box_leaves});
-    voxels_before += before;
-    voxels_after += std::min({voxels, box, 512 * leaves});
-    leaves_after += leaves;
+    before += static_cast<double>(member.size());
+    const Bound bound = bound_of(member, 3, image);
+    for (std::size_t i = 0; i < 4; ++i) after[i] += bound.nodes[i];
   };
   if (question.view)
     for (const auto i : *question.view) count(question.source.members[static_cast<std::size_t>(i)]);
@@ -262,18 +364,20 @@ void check_memory(const Case& question, std::string_view backend) {
   if (question.other)
     for (const auto& member : question.other->members) count(member);
 
-  // The references keep lists of voxels, twice while they sort; a builder keeps leaves of 96 bytes,
-  // their share of upper nodes, and scratch of the same order. Both hold the input's list.
+  // The nodes of NanoVDB twice, as they are built and as they are written or read back; a builder's
+  // scratch per leaf. The references keep lists of voxels, twice while they sort.
+  const auto [voxels, leaves, lowers, uppers] = after;
+  const double nodes = 96 * leaves + 33856 * lowers + 270400 * uppers;
   const bool lists = backend == "reference" || backend == "brute_force";
-  const double bytes = 24 * voxels_before + (lists ? 40 * voxels_after : 0) + 400 * leaves_after;
+  const double bytes = 24 * before + (lists ? 40 * voxels : 0) + 2 * nodes + 200 * leaves;
   const double available = static_cast<double>(free_memory());
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
   if (bytes > available)
-    refuse(
-        ErrorKind::CapacityExceeded, std::string(to_string(question.op)), "memory",
-        fmt::format("{:.1f} GiB", bytes / gib),
-        fmt::format("the result may have {:.0f} voxels in {:.0f} leaves, and {:.1f} GiB are free",
-                    voxels_after, leaves_after, available / gib));
+    refuse(ErrorKind::CapacityExceeded, std::string(to_string(question.op)), "memory",
+           fmt::format("{:.0f} bytes ({:.1f} GiB)", bytes, bytes / gib),
+           fmt::format("the result may have {:.0f} voxels in {:.0f} leaf, {:.0f} lower and {:.0f} "
+                       "upper nodes, and {:.1f} GiB are free",
+                       voxels, leaves, lowers, uppers, available / gib));
 }
 
 }  // namespace leafproof::oracle::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "oracle/case.h"
+#include "oracle/input/file_bytes.h"
 #include "oracle/input/input.h"
 
 namespace leafproof::oracle::cli {
@@ -37,12 +38,21 @@ Triple parse_triple(std::string_view option, std::string_view text);
 /// those there are.
 std::vector<Op> parse_ops(const std::vector<std::string>& names);
 
+/// Refuses (InvalidArgument), before any work is done, an output file that could not be made: "-",
+/// a name too long, a folder that is not there or takes no files.
+void check_output(const FileTask& target);
+
+/// check_output of `--report`, which must not be one of the files that are read, by whatever name.
+void check_report(const char* operation, const std::filesystem::path& report,
+                  const std::vector<std::filesystem::path>& read);
+
 /// Bytes that this machine can give without swapping.
 std::uint64_t free_memory();
 
-/// Refuses (CapacityExceeded) a pass whose result, by an upper bound that follows the source's
-/// leaves, would not fit the memory that this machine has free; names both sizes. Allocates
-/// nothing.
+/// Refuses (CapacityExceeded) a pass whose result would not fit the memory that this machine has
+/// free; names both sizes. The result's nodes are bounded from above by the images of the source's
+/// voxels, leaves, lower and upper nodes, whichever are least; for from_ijk of lists in canonical
+/// order that is exact. Allocates nothing; one pass over the voxels.
 void check_memory(const Case& question, std::string_view backend);
 
 }  // namespace leafproof::oracle::cli

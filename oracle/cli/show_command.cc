@@ -24,7 +24,7 @@ using reference::Grid;
 
 struct Options {
   std::filesystem::path file;
-  std::int64_t member = -1;  // of the picture; -1: the first that is not empty
+  std::optional<std::int64_t> only;  // show this member alone
   std::string axis = "z";
   std::optional<std::int64_t> slice;
   int columns = 78, lines = 24;
@@ -72,8 +72,12 @@ Shown show_file(const Options& options) {
   if (options.file.extension() == ".nvdb")
     if (auto shown = show_stored(options.file)) return std::move(*shown);
   Input input = read_input({options.file}, options.input);
+  Case question;  // showing it is building it
+  question.id = "show";
+  question.source = std::move(input.batch);
+  check_memory(question, "show");
   Shown shown;
-  shown.layout = reference::layout_of(input.batch);
+  shown.layout = reference::layout_of(question.source);
   shown.notes = std::move(input.provenance);
   shown.notes.insert(shown.notes.end(), input.notes.begin(), input.notes.end());
   return shown;
@@ -86,27 +90,18 @@ std::string text(const std::array<double, 3>& t) {
   return fmt::format("({},{},{})", t[0], t[1], t[2]);
 }
 
-/// A name as it may be printed: no control characters reach the terminal.
-std::string printable(const std::string& name) {
-  std::string result;
-  for (const char c : name)
-    result += static_cast<unsigned char>(c) < 32 || c == 127
-                  ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c))
-                  : std::string(1, c);
-  return result;
-}
-
 /// Bytes that are not UTF-8 would make the JSON invalid.
 std::string valid_utf8(const std::string& name) {
   return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 void print_grid(const Grid& grid, const Header* header) {
-  fmt::print("member {} of {}: \"{}\"\n", grid.index, grid.count, printable(grid.name));
+  fmt::print("member {} of {}: \"{}\"\n", grid.index, grid.count, plain(grid.name));
   if (grid.box)
-    fmt::print("  {} voxels in {} to {}; {} leaves, {} lower, {} upper nodes, {} root tiles\n",
-               grid.voxel_count, text(grid.box->min), text(grid.box->max), grid.leaves.size(),
-               grid.lowers.size(), grid.uppers.size(), grid.tiles.size());
+    fmt::print("  {} in {} to {}; {}, {} lower, {}, {}\n", counted(grid.voxel_count, "voxel"),
+               text(grid.box->min), text(grid.box->max),
+               counted(grid.leaves.size(), "leaf", "leaves"), grid.lowers.size(),
+               counted(grid.uppers.size(), "upper node"), counted(grid.tiles.size(), "root tile"));
   else
     fmt::print("  empty\n");
   fmt::print("  voxel size {}, origin {}; {} bytes, flags {:#x}\n", text(grid.map.voxel_size),
@@ -142,7 +137,9 @@ json json_of(const Shown& shown) {
     }
     members.push_back(std::move(member));
   }
-  return {{"members", members}, {"notes", shown.notes}};
+  std::vector<std::string> notes;
+  for (const auto& note : shown.notes) notes.push_back(plain(note));
+  return {{"members", members}, {"notes", notes}};
 }
 
 [[noreturn]] void refuse(const char* option, std::string value, std::string reason) {
@@ -155,7 +152,7 @@ json json_of(const Shown& shown) {
 }
 
 void print_picture(const Options& options, const Layout& layout) {
-  std::int64_t member = options.member;
+  std::int64_t member = options.only.value_or(-1);  // else the first that is not empty
   for (std::size_t i = 0; member < 0 && i < layout.grids.size(); ++i)
     if (layout.grids[i].box) member = static_cast<std::int64_t>(i);
   if (member < 0) return;  // nothing but empty members
@@ -173,23 +170,26 @@ int run(const Options& options) {
     refuse("--axis", options.axis, "must be x, y or z");
   const Shown shown = show_file(options);
   const auto members = static_cast<std::int64_t>(shown.layout.grids.size());
-  if (options.member < -1 || options.member >= members)
-    refuse("--member", std::to_string(options.member),
-           fmt::format("the file has members 0 ... {}", members - 1));
+  if (options.only && *options.only >= members)
+    refuse("--member", std::to_string(*options.only),
+           fmt::format("the file has {}, counted from 0",
+                       counted(static_cast<std::uint64_t>(members), "member")));
   if (options.json) {
     std::cout << json_of(shown).dump(2) << "\n";
     return kEqual;
   }
-  fmt::print("{}: {} members, {} voxels, {} leaves\n", options.file.string(), members,
-             shown.layout.voxel_offsets.back(), shown.layout.leaf_offsets.back());
-  for (const auto& note : shown.notes) fmt::print("  {}\n", note);
+  fmt::print("{}: {}, {}, {}\n", plain(options.file.string()),
+             counted(static_cast<std::uint64_t>(members), "member"),
+             counted(shown.layout.voxel_offsets.back(), "voxel"),
+             counted(shown.layout.leaf_offsets.back(), "leaf", "leaves"));
+  for (const auto& note : shown.notes) fmt::print("  {}\n", plain(note));
   constexpr std::size_t kListed = 20;
   for (std::size_t i = 0; i < shown.layout.grids.size(); ++i) {
-    if (i == kListed && options.member < 0) {
+    if (i == kListed && !options.only) {
       fmt::print("... and {} more (--member N, --json)\n", shown.layout.grids.size() - kListed);
       break;
     }
-    if (options.member < 0 || static_cast<std::size_t>(options.member) == i)
+    if (!options.only || static_cast<std::size_t>(*options.only) == i)
       print_grid(shown.layout.grids[i], i < shown.headers.size() ? &shown.headers[i] : nullptr);
   }
   print_picture(options, shown.layout);
@@ -207,14 +207,16 @@ void add_show(CLI::App& app, int& exit_code) {
       "voxels "
       "that the readers make of them.");
   command->add_option("FILE", options->file, "what to show")->required();
-  command->add_option("--member", options->member, "only this member");
+  command->add_option("--member", options->only, "only this member")
+      ->check(integer<std::int64_t>(0));
   command->add_option("--axis", options->axis, "the slice is seen along x, y or z (z)");
-  command->add_option("--slice", options->slice,
-                      "the coordinate of the slice (where most voxels are)");
+  command
+      ->add_option("--slice", options->slice, "the coordinate of the slice (where most voxels are)")
+      ->check(integer(std::numeric_limits<std::int64_t>::min()));
   command->add_option("--columns", options->columns, "width of the picture (78)")
-      ->check(CLI::Range(8, 1000));
+      ->check(integer(8, 1000));
   command->add_option("--lines", options->lines, "height of the picture (24)")
-      ->check(CLI::Range(4, 1000));
+      ->check(integer(4, 1000));
   command->add_flag("--ascii", options->ascii, "draw with # and . only");
   command->add_flag("--json", options->json, "print all of it as JSON, without the picture");
   add_input_options(*command, options->input);

@@ -1,16 +1,42 @@
 // See terminal.h.
 #include "oracle/cli/terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "oracle/report_parts.h"
+
 namespace leafproof::oracle::cli {
 
+namespace {
+
+/// fmt::print would throw where stderr is closed or full.
+void print_talk(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
+}
+
+std::string plain(std::string_view text) {
+  return printable(text);
+}
+
+void guard_standard_files() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
 void say(std::string_view remark) {
-  fmt::print(stderr, "leafproof: {}\n", remark);
+  print_talk(fmt::format("leafproof: {}\n", printable(remark)));
 }
 
 int terminal_width() {
@@ -36,7 +62,7 @@ Progress::~Progress() {
 }
 
 void Progress::clear() {
-  if (on_ && shown_ >= 0) fmt::print(stderr, "\r\033[K");
+  if (on_ && shown_ >= 0) print_talk("\r\033[K");
   shown_ = -1;
 }
 
@@ -44,7 +70,7 @@ void Progress::show(std::int64_t done, std::int64_t total) {
   const std::int64_t share = total > 0 ? done * 1000 / total : 1000;
   if (!on_ || share == shown_) return;
   shown_ = share;
-  fmt::print(stderr, "\r\033[K{}: {} of {}", what_, done, total);
+  print_talk(fmt::format("\r\033[K{}: {} of {}", what_, done, total));
   std::fflush(stderr);
 }
 

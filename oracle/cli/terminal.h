@@ -5,11 +5,23 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace leafproof::oracle::cli {
 
-/// A remark, on stderr.
+/// "1 voxel", "2 voxels"; with a plural of its own "1 leaf", "2 leaves".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
+
+/// A file name or other text from outside as it may be printed: valid UTF-8, control characters
+/// escaped.
+std::string plain(std::string_view text);
+
+/// Opens /dev/null on those of stdin, stdout and stderr that are closed, so that no file of ours
+/// gets their number and takes what is printed. Writing to a closed stdout stays an error.
+void guard_standard_files();
+
+/// A remark, one line on stderr whatever is in it; lost when nobody listens.
 void say(std::string_view remark);
 
 /// The columns of the terminal on stdout; 120 when it is a file or a pipe.

@@ -84,10 +84,11 @@ int run(const Options& options) {
             if (verdict.outcome == Outcome::NotImplemented && !excused(vector, verdict))
               ++of_backend.unexcused;
             if (verdict.outcome == Outcome::Different)
-              failures.push_back(fmt::format("{} on {}\n  {}\n{}", vector.question.id, name,
-                                             vector.question.comment, text_verdict(verdict)));
+              failures.push_back(fmt::format("{} on {}\n  {}\n{}", plain(vector.question.id), name,
+                                             plain(vector.question.comment),
+                                             text_verdict(verdict)));
           });
-      const std::string file = files[i].filename().string();
+      const std::string file = plain(files[i].filename().string());
       if (options.json)
         document.push_back({{"backend", name},
                             {"file", file},

@@ -68,8 +68,8 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
     scene.replay += fmt::format(" --input '{}'", file.string());
   if (!scene.replay.empty()) scene.replay.erase(0, 1);
   scene.batch = std::move(input.batch);
-  notes.push_back(fmt::format("real input \"{}\": {} members, {} voxels", scene.name,
-                              scene.batch.size(), voxels));
+  notes.push_back(fmt::format("real input \"{}\": {}, {}", scene.name,
+                              counted(scene.batch.size(), "member"), counted(voxels, "voxel")));
   Scene crop = cropped(scene, 24);
   crop.asks = [](std::string_view backend) { return backend == "brute_force"; };
   scene.asks = [](std::string_view backend) { return backend != "brute_force"; };
@@ -80,6 +80,7 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
 }
 
 int run(const Options& options) {
+  if (!options.report.empty()) check_report("verify", options.report, options.inputs);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? topology_ops() : parse_ops(options.ops);
   verify_options.level = options.level;
@@ -138,8 +139,9 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->description(
       "Judges every backend on every pass, over seeded cases made to meet every boundary and over "
       "real input, against the reference: builders byte for byte, brute_force by layout. Fails "
-      "when "
-      "anything differs, was not implemented, was not reached or was left out.");
+      "when anything differs, was not implemented, was not reached or was left out. One limit is "
+      "counted (n/i) and does not fail: brute_force answers only where the boxes of a case are "
+      "small, and of the real input sees a window of each member.");
   command
       ->add_option("--backend", options->backends,
                    fmt::format("which to judge, may be repeated; all by default: {}",
@@ -153,9 +155,10 @@ void add_verify(CLI::App& app, int& exit_code) {
       "--level", options->level,
       "1: a second or two; 2: under a minute; 3: thorough, minutes; 0: no generated "
       "cases, real input only (2)");
-  command->add_option("--seed", options->seed, fmt::format("of the cases ({})", options->seed));
+  command->add_option("--seed", options->seed, fmt::format("of the cases ({})", options->seed))
+      ->check(integer<std::uint64_t>(0));
   command->add_option("--case", options->only_case, "replay: this generated case alone")
-      ->check(CLI::NonNegativeNumber);
+      ->check(integer<std::int64_t>(0));
   command
       ->add_option("--input", options->inputs,
                    "files to use as real input instead of the installed meshes; may be repeated, "
@@ -169,8 +172,11 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--report", options->report, "write the report as one HTML page");
   command->add_flag("--json", options->json, "print the report as JSON");
-  command->add_option("--threads", options->threads,
-                      "cases judged at once; changes no verdict (all processors)");
+  command
+      ->add_option("--threads", options->threads,
+                   "cases judged at once, at most four per processor; changes no verdict (all "
+                   "processors)")
+      ->check(integer<int>(1));
   command->footer(
       "\nExamples:\n"
       "  leafproof verify --report report.html\n"

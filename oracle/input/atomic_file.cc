@@ -40,13 +40,14 @@ extern "C" void remove_and_die(int signal_number) {
 void install_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ}) {
       struct sigaction current{};
       if (::sigaction(number, nullptr, &current) != 0) continue;
       // A program's own handler, and nohup's SIG_IGN, stay.
       if ((current.sa_flags & SA_SIGINFO) != 0 || current.sa_handler != SIG_DFL) continue;
       struct sigaction action{};
-      action.sa_handler = remove_and_die;
+      // Ignored, a file that grows beyond its limit is EFBIG from write(): a refusal, not a death.
+      action.sa_handler = number == SIGXFSZ ? SIG_IGN : remove_and_die;
       ::sigemptyset(&action.sa_mask);
       ::sigaction(number, &action, nullptr);
     }

@@ -1,6 +1,6 @@
 // Output files that are whole or absent: written under a temporary name in the same folder, synced,
-// then renamed. A failure, Ctrl-C or SIGTERM before that removes the temporary file. Used for every
-// file that the oracle writes: grids, voxel lists, reports.
+// then renamed. A failure, SIGINT (Ctrl-C), SIGQUIT, SIGTERM or SIGHUP before that removes the
+// temporary file. Used for every file that the oracle writes: grids, voxel lists, reports.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,9 @@ namespace leafproof::oracle {
 /// One output file. If the target exists and is no regular file (/dev/null, a pipe) the bytes go
 /// straight to it; a symbolic link is followed, so that the link stays and its target is replaced.
 /// Errors, all naming the target: InvalidArgument when it cannot be made or is a directory;
-/// CapacityExceeded when the disk is full. Not for several threads at once (several files are).
+/// CapacityExceeded when the disk is full or
+/// the file larger than its limit (SIGXFSZ is ignored from the first file on). Not for several
+/// threads at once (several files are).
 class AtomicFile {
  public:
   explicit AtomicFile(FileTask target);
