@@ -230,12 +230,23 @@ bool check_nodes(HostExecutor& executor, GridStorage& storage) {
       refuse(ErrorKind::Corrupt, "mNodeCount", std::to_string(info.leaves), describe(kChildCount),
              m);
     }
+    const auto& grid = *reinterpret_cast<const GridData*>(batch.grid(m));
+    const auto& tree = *reinterpret_cast<const TreeData*>(batch.grid(m) + kGridBytes);
+    const auto counted = static_cast<std::uint64_t>(info.voxels);
+    if (tree.mVoxelCount != counted || grid.mData1 != counted + 1) {
+      refuse(ErrorKind::Corrupt, "mVoxelCount", std::to_string(tree.mVoxelCount),
+             "the leaves have " + std::to_string(counted) + " voxels (mData1 is one more)", m);
+    }
     Box box = nothing();
     const auto* uppers = reinterpret_cast<const UpperNode*>(batch.grid(m) + info.uppers_at);
     for (std::int64_t u = 0; u < info.uppers; ++u) {
       box = united(box, voxels_of(uppers[u].mBBox));
     }
     if (box.empty()) continue;
+    const auto& root = *reinterpret_cast<const RootNode*>(batch.grid(m) + info.root_at);
+    if (!same_box(box, voxels_of(root.mBBox))) {
+      refuse(ErrorKind::Corrupt, "mBBox of the root", "another box", describe(kNodeBox), m);
+    }
     const auto narrow = [](const Coord& c) {
       return std::array<std::int32_t, 3>{static_cast<std::int32_t>(c.x),
                                          static_cast<std::int32_t>(c.y),

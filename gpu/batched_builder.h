@@ -86,10 +86,12 @@ class BatchedBuilder {
   /// The view as a batch of its own [T-9]. A batch that is one already is returned as it is.
   GridBatch rebuild(const GridBatch& view);
 
-  /// A foreign buffer of consecutive grids, taken over without copying, after every header, offset,
-  /// count, child pointer, mask and prefix sum was checked: Corrupt or Unsupported where one is
-  /// wrong [E-2] [G-7]. Root tiles in another order than the canonical one, each with the nodes
-  /// below it, are accepted and brought into order (a copy). 32-byte aligned. O(bytes touched).
+  /// A foreign buffer of consecutive grids, taken over without copying, after all that a pass reads
+  /// was checked: sizes, offsets, counts, child pointers, masks, prefix sums, boxes of nodes, maps;
+  /// Corrupt or Unsupported where one is wrong [E-2] [G-7]. What no pass reads stays as it is:
+  /// checksum, grid index, count and class, world box, statistics, the float half of the map. Root
+  /// tiles in another order than the canonical one, each with the nodes below it, are accepted and
+  /// brought into order (a copy). 32-byte aligned. O(bytes touched).
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
   /// Of the last build: synchronisations, and the most scratch that any build so far used.

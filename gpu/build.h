@@ -141,7 +141,7 @@ Bounds count_candidates(E& executor, const Rule& rule, Engine engine, Bounds bou
     executor.for_each_index({1}, CopyLast{n, sums, totals + which}, 1);
   };
   total(uppers, CountReached<Level::Upper, Rule>{rule, kUpperLog}, kTiles);
-  total(lowers, CountReached<Level::Lower, Rule>{rule, kUpperLog}, kTileKeys);
+  total(leaves, CountReached<Level::Leaf, Rule>{rule, kUpperLog}, kTileKeys);
   total(lowers, CountReached<Level::Lower, Rule>{rule, kLowerLog}, kLowersByBox);
   total(leaves, CountReached<Level::Leaf, Rule>{rule, kLowerLog}, kLowersByLeaf);
   if (engine == Engine::Sort) {

@@ -1,7 +1,7 @@
 // Finding the target leaves of all members in canonical order, by either of two engines that agree
-// bit for bit. Neither sorts a mask or a voxel, and scratch follows what is found:
+// bit for bit. Neither sorts a mask or a voxel:
 //   mask   ORs what is reached into the child masks of target uppers, then of target lowers; only
-//          root tiles are sorted, and ranks come from popcounts;
+//          root tiles are sorted, ranks come from popcounts, and scratch follows what is found;
 //   sort   writes one key per reached leaf, radix sorts, drops repeats, reads the masks off the
 //   keys.
 #pragma once
@@ -55,6 +55,16 @@ LEAFPROOF_HD std::int64_t sources(const Rule& rule) {
                                   : source_leaves(rule);
 }
 
+/// The box of those voxels of a leaf that a mask selects; empty() for none.
+LEAFPROOF_HD inline Box selected_voxels(const SourceView& view, const SourceView::Place& place) {
+  const LeafMask mask = view.mask(place);
+  if (!any(mask)) return nothing();
+  const Box box = box_of(mask);
+  const Coord at = leaf_coord(view.leaf(place)) << kLeafLog;
+  return {{at.x + box.min.x, at.y + box.min.y, at.z + box.min.z},
+          {at.x + box.max.x, at.y + box.max.y, at.z + box.max.z}};
+}
+
 /// The voxels that source node i of a level can reach, by its box.
 template <Level kLevel, class Rule>
 LEAFPROOF_HD Reached image_of(const Rule& rule, std::int64_t i) {
@@ -77,7 +87,9 @@ LEAFPROOF_HD Reached image_of(const Rule& rule, std::int64_t i) {
     voxels = voxels_of(member.lowers[place.node].mBBox);
   } else {
     voxels = voxels_of(member.leaves[place.node]);
+    if (view.selected != nullptr) voxels = selected_voxels(view, place);
   }
+  if (voxels.empty()) return {place.member, voxels};
   return {place.member, in_lattice_part(rule.image(voxels))};
 }
 
@@ -428,7 +440,7 @@ LeafSet discover_by_mask(E& executor, const Rule& rule, const Bounds& bounds) {
   LeafSet set;
   const Count lowers{source_lowers(rule)}, leaves{source_leaves(rule)};
   if (bounds.counted) {
-    list_tiles<Level::Lower>(executor, rule, bounds, set);
+    list_tiles<Level::Leaf>(executor, rule, bounds, set);
   } else {
     list_tiles<Level::Upper>(executor, rule, bounds, set);
   }

@@ -254,6 +254,7 @@ void check_rows(const PointLists& points, const Measured& measured) {
 GridBatch BatchedBuilder::from_ijk(const VoxelLists& lists, const MapsAndNames& given) {
   const std::int64_t size = check_offsets("from_ijk", lists.offsets, lists.ijk.size());
   PassPlan plan = plan_for("from_ijk", size, given);
+  state_->synchronisations = 0;
   if (size == 0) return GridBatch();
   state_->workspace.reset();
   HostExecutor executor(state_->workspace, state_->options.threads);
@@ -270,6 +271,7 @@ GridBatch BatchedBuilder::from_ijk(const VoxelLists& lists, const MapsAndNames& 
 GridBatch BatchedBuilder::from_points(const PointLists& points, const MapsAndNames& given) {
   const std::int64_t size = check_offsets("from_points", points.offsets, points.xyz.size());
   PassPlan plan = plan_for("from_points", size, given);
+  state_->synchronisations = 0;
   if (size == 0) return GridBatch();
   state_->workspace.reset();
   HostExecutor executor(state_->workspace, state_->options.threads);

@@ -59,7 +59,7 @@ void compile_rule() {
   using namespace discovery;
   compile_values<CountReached<Level::Upper, Rule>, CountReached<Level::Lower, Rule>,
                  CountReached<Level::Leaf, Rule>>();
-  compile_functors<ListTiles<Level::Upper, Rule>, ListTiles<Level::Lower, Rule>, MarkLowers<Rule>,
+  compile_functors<ListTiles<Level::Upper, Rule>, ListTiles<Level::Leaf, Rule>, MarkLowers<Rule>,
                    MarkLowersOfLeaves<Rule>, MarkLeaves<Rule>, CountLeaves<Rule>,
                    ListLeaves<Rule, std::uint64_t>, ListLeaves<Rule, TileKey>,
                    assembly::WriteLeaves<Rule>, assembly::MeasureLeaves<Rule>>();

@@ -143,9 +143,16 @@ bool is_unit(const Triple& lo, const Triple& hi) {
   return within(lo, -1, 0) && within(hi, 0, 1);
 }
 
+/// The result for a batch of no members: nothing is built.
+GridBatch no_members(auto& state) {
+  state.synchronisations = 0;
+  return GridBatch();
+}
+
 /// One build on the state's workspace: resets it before and counts synchronisations.
 template <class Body>
 GridBatch on_host(auto& state, const Body& body) {
+  state.synchronisations = 0;
   state.workspace.reset();
   HostExecutor executor(state.workspace, state.options.threads);
   GridBatch result = body(executor);
@@ -214,7 +221,7 @@ bool all_are(const Triple& t, std::int64_t value) {
 /// The source itself, as a new batch: copied where its bytes are canonical, else rebuilt.
 template <class State>
 GridBatch copied(State& state, const GridBatch& source, PassPlan plan) {
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(state);
   return on_host(state, [&](HostExecutor& executor) {
     const SourceView view = upload_view(executor, source);
     if (source.storage()->canonical) {
@@ -238,7 +245,7 @@ GridBatch refined_batch(State& state, const GridBatch& source, Triple factor,
   if (mask != nullptr) check_flags("refine", source, *mask);
   PassPlan plan = plan_like("refine", source);
   remap(plan, [&](const MemberMap& map) { return refined(map, factor); });
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(state);
   if (mask == nullptr && all_are(factor, 1)) return copied(state, source, std::move(plan));
   AxisRelation axes[3];
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -252,7 +259,7 @@ template <class State>
 GridBatch dilated(State& state, const char* operation, const GridBatch& source, Triple lo,
                   Triple hi, PassPlan plan) {
   check_box(operation, lo, hi, false);
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(state);
   if (all_are(lo, 0) && all_are(hi, 0)) return copied(state, source, std::move(plan));
   // A box this far away takes any voxel out of the lattice; nearer ones cannot overflow 64 bits.
   constexpr std::int64_t kFar = std::int64_t{1} << 33;
@@ -284,7 +291,7 @@ GridBatch set_operation(State& state, const char* operation, SetOperation which,
                 "the first batch has " + std::to_string(source.size()));
   }
   PassPlan plan = plan_like(operation, source);
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(state);
   return on_host(state, [&](HostExecutor& executor) {
     const SetRule rule{upload_view(executor, source), upload_view(executor, other), which};
     for (std::int64_t m = 0; m < source.size(); ++m) {
@@ -316,7 +323,7 @@ GridBatch BatchedBuilder::coarsen(const GridBatch& source, Triple factor) {
   check_factor("coarsen", factor);
   PassPlan plan = plan_like("coarsen", source);
   remap(plan, [&](const MemberMap& map) { return coarsened(map, factor); });
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(*state_);
   if (all_are(factor, 1)) return copied(*state_, source, std::move(plan));
   return on_host(*state_, [&](HostExecutor& executor) {
     CoarsenRule rule;
@@ -344,7 +351,7 @@ GridBatch BatchedBuilder::dual(const GridBatch& source) {
 GridBatch BatchedBuilder::erode_box(const GridBatch& source, Triple lo, Triple hi) {
   check_box("erode_box", lo, hi, true);
   PassPlan plan = plan_like("erode_box", source);
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(*state_);
   if (all_are(lo, 0) && all_are(hi, 0)) return copied(*state_, source, std::move(plan));
   return on_host(*state_, [&](HostExecutor& executor) {
     AxisRelation axes[3];  // what is missing at c + d takes c away: a dilation by [-hi, -lo]
@@ -366,7 +373,7 @@ GridBatch BatchedBuilder::erode_box(const GridBatch& source, Triple lo, Triple h
 GridBatch BatchedBuilder::prune(const GridBatch& source, const VoxelFlags& mask) {
   check_flags("prune", source, mask);
   PassPlan plan = plan_like("prune", source);
-  if (source.size() == 0) return GridBatch();
+  if (source.size() == 0) return no_members(*state_);
   return on_host(*state_, [&](HostExecutor& executor) {
     KeepRule rule{upload_view(executor, source)};
     select(executor, rule.source, mask);

@@ -11,9 +11,10 @@ namespace leafproof::gpu {
 
 /// A leaf on its way to the host.
 struct LeafCopy {
-  LeafMask mask;
+  LeafMask mask;   // the voxels that count
+  LeafMask whole;  // all of them: rows number these
   Coord at;
-  std::int64_t member;
+  std::int64_t member, first_row;
 };
 
 struct CopyLeaf {
@@ -24,7 +25,10 @@ struct CopyLeaf {
     const auto place = source.leaf_place(leaf);
     to->mask = source.mask(place);
     to->at = leaf_coord(source.leaf(place));
+    to->whole = mask_of(source.leaf(place));
     to->member = place.member;
+    to->first_row = source.members[place.member].first_row +
+                    static_cast<std::int64_t>(source.leaf(place).mOffset) - 1;
   }
 };
 
@@ -49,6 +53,7 @@ template <Executor E>
   executor.for_each_index({1}, CopyLeaf{rule.source, static_cast<std::int64_t>(leaf), device}, 1);
   LeafCopy copy;
   executor.read_back(&copy, device, sizeof copy);
+  std::int64_t row = copy.first_row;
   for (int x = 0; x < 8; ++x) {
     for (std::uint64_t bits = copy.mask.word[x]; bits != 0; bits &= bits - 1) {
       const int yz = lowest_bit(bits);
@@ -70,8 +75,9 @@ template <Executor E>
                            worse(image.min.y, image.max.y, plan.cut.y),
                            worse(image.min.z, image.max.z, plan.cut.z)) +
                       " is outside the 32-bit lattice",
-                  copy.member);
+                  copy.member, row + popcount(copy.whole.word[x] & bits_below(yz)));
     }
+    row += popcount(copy.whole.word[x]);
   }
   throw Error(ErrorKind::OutOfRange, plan.operation, "source", "",
               "a result is outside the 32-bit lattice", copy.member);

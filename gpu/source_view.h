@@ -195,13 +195,13 @@ struct SourceView {
   };
 
   /// Calls visit(leaf coordinates, mask words) for each leaf of a member in a box of leaf
-  /// coordinates, until it returns false. Walks the lower nodes in the box, or all the member has
-  /// where they are fewer: the cost follows what exists, not the box.
+  /// coordinates, until it returns false. Looks up the lower nodes of a small box; in a large one
+  /// walks those that the upper nodes there have: the cost follows what exists, not the box.
   template <class Visit>
   LEAFPROOF_HD void visit_leaves(std::int64_t member, const Box& box, const Visit& visit) const {
+    constexpr std::int64_t kFew = 64;
     const Box range = box >> 4;
-    const std::int64_t have = first_lower[member + 1] - first_lower[member];
-    if (volume_up_to(range, have) < have) {
+    if (volume_up_to(range, kFew) < kFew) {
       for (std::int64_t x = range.min.x; x <= range.max.x; ++x) {
         for (std::int64_t y = range.min.y; y <= range.max.y; ++y) {
           for (std::int64_t z = range.min.z; z <= range.max.z; ++z) {
@@ -210,12 +210,15 @@ struct SourceView {
           }
         }
       }
-    } else {
-      for (std::int64_t i = 0; i < have; ++i) {
-        const LowerNode* lower = members[member].lowers + i;
-        const Coord at = coord_of(lower->mBBox.min()) >> kLowerLog;
-        if (!visit_lower(member, lower, at, box, visit)) return;
-      }
+      return;
+    }
+    const std::int64_t have = first_upper[member + 1] - first_upper[member];
+    for (std::int64_t i = 0; i < have; ++i) {
+      const UpperNode* upper = members[member].uppers + i;
+      const Coord at = coord_of(upper->mBBox.min()) >> kUpperLog;
+      const Coord far{at.x * 32 + 31, at.y * 32 + 31, at.z * 32 + 31};
+      const Box part = common(range, {at << 5, far});
+      if (!part.empty() && !visit_upper(member, upper, part, box, visit)) return;
     }
   }
 
@@ -262,6 +265,27 @@ struct SourceView {
       if (volume >= limit) return limit;
     }
     return volume;
+  }
+
+  template <class Visit>
+  LEAFPROOF_HD bool visit_upper(std::int64_t member, const UpperNode* upper, const Box& part,
+                                const Box& box, const Visit& visit) const {
+    const int first = static_cast<int>(part.min.z & 31), last = static_cast<int>(part.max.z & 31);
+    for (std::int64_t x = part.min.x; x <= part.max.x; ++x) {
+      for (std::int64_t y = part.min.y; y <= part.max.y; ++y) {
+        const int row = upper_slot({x, y, 0});
+        std::uint64_t bits = upper->mChildMask.words()[row >> 6] >> (row & 63);
+        bits &= bits_below(last + 1) & ~bits_below(first);
+        for (; bits != 0; bits &= bits - 1) {
+          const int z = lowest_bit(bits);
+          const auto* lower = reinterpret_cast<const LowerNode*>(
+              reinterpret_cast<const std::byte*>(upper) + upper->mTable[row + z].child);
+          const Coord at{x, y, (part.min.z & ~std::int64_t{31}) + z};
+          if (!visit_lower(member, lower, at, box, visit)) return false;
+        }
+      }
+    }
+    return true;
   }
 
   template <class Visit>
