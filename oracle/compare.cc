@@ -40,6 +40,13 @@ void differ(Verdict& verdict, Difference difference, std::int64_t count = 1) {
 /// An answer that could not be read.
 Difference unreadable(const Error& e, const char* side) {
   const ErrorDetail& detail = e.detail();
+  if (e.kind() == ErrorKind::OutOfMemory)  // ours, and no fault of the answer
+    return {.clause = "E-3",
+            .what = fmt::format("{}answer could not be read: this machine ran out of memory", side),
+            .member = detail.member.value_or(-1),
+            .expected = detail.reason,
+            .actual = detail.value,
+            .window = {e.what()}};
   const bool tile = e.kind() == ErrorKind::Unsupported;
   return {.clause = tile ? "G-4" : "E-2",
           .what = side + detail.argument,
@@ -49,26 +56,38 @@ Difference unreadable(const Error& e, const char* side) {
           .window = {e.what()}};
 }
 
-/// An answer as a layout: a Layout as it is, a buffer as examined.
+constexpr const char* of_reference = "the reference's own ";
+
+/// An answer as a layout: a Layout as it is, a buffer as examined as far as it can be followed.
 struct Side {
   const Layout* layout = nullptr;
   Examination examination;  // of a buffer
 
-  bool read(const Answer& answer, const char* side, Verdict& verdict) {
-    if (const auto* held = std::get_if<Layout>(&answer)) {
-      layout = held;
-      return true;
-    }
-    try {
-      examination = examine(std::get<GridBuffer>(answer));
-      layout = &examination.layout;
-      return true;
-    } catch (const Error& e) {
-      differ(verdict, unreadable(e, side));
-      return false;
-    }
+  explicit Side(const Answer& answer) : layout(std::get_if<Layout>(&answer)) {
+    if (layout != nullptr) return;
+    examination = examine_while_sound(std::get<GridBuffer>(answer));
+    layout = &examination.layout;
+  }
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
+  const std::optional<Error>& stopped() const { return examination.stopped; }
+  /// Members that the answer says it has, of which those after the stop are not in `layout`; none
+  /// where its offsets cannot be read (a stop inside a member means that there is one).
+  std::optional<std::size_t> members() const {
+    if (!stopped()) return layout->grids.size();
+    if (layout->byte_offsets.size() < 2) return {};
+    return layout->byte_offsets.size() - 1;
   }
 };
+
+/// Puts where the candidate's reading stopped after what the members before it differ in.
+void judge_stop(const std::optional<Error>& stopped, std::int64_t members, Verdict& verdict) {
+  if (!stopped) return;
+  differ(verdict, unreadable(*stopped, ""));
+  verdict.not_compared = members - verdict.members;
+  verdict.compared = verdict.members > 0;
+}
 
 std::int64_t voxels_of(const Grid& grid) {
   std::int64_t count = 0;
@@ -164,19 +183,20 @@ void judge_bytes(const Answer& reference, const Layout& expected, const Answer& 
 
 void judge_layouts(const Answer& reference, const Answer& candidate, Profile profile,
                    bool judge_maps, Verdict& verdict) {
-  Side expected, actual;
-  if (!expected.read(reference, "the reference's own ", verdict)) return;
-  verdict.members = static_cast<std::int64_t>(expected.layout->grids.size());
-  verdict.voxels = voxels_of(*expected.layout);
-  if (!actual.read(candidate, "", verdict)) return;
-
+  const Side expected(reference);
+  if (expected.stopped()) {
+    verdict.compared = false;
+    return differ(verdict, unreadable(*expected.stopped(), of_reference));
+  }
+  const Side actual(candidate);
   const auto& left = expected.layout->grids;
   const auto& right = actual.layout->grids;
-  if (left.size() != right.size())
+  const auto members = actual.members();
+  if (members && left.size() != *members)
     differ(verdict, {.clause = "L-2",
                      .what = "number of members",
                      .expected = fmt::format("{}", left.size()),
-                     .actual = fmt::format("{}", right.size())});
+                     .actual = fmt::format("{}", *members)});
 
   // Of what the reader found, each concern is decided by its profile [G-9].
   const bool maps = judge_maps || profile == Profile::Bytes;
@@ -195,38 +215,53 @@ void judge_layouts(const Answer& reference, const Answer& candidate, Profile pro
     compare_members(left[m], right[m], member, profile, judge_maps, {from, to}, verdict);
     from = to;
   }
-  // Members that only one side has.
-  for (std::size_t m = right.size(); m < left.size(); ++m) verdict.missing += voxels_of(left[m]);
   for (std::size_t m = left.size(); m < right.size(); ++m) verdict.extra += voxels_of(right[m]);
+  if (actual.stopped()) {
+    for (std::size_t m = 0; m < std::min(left.size(), right.size()); ++m)
+      verdict.voxels += voxels_of(left[m]);
+    verdict.members = static_cast<std::int64_t>(std::min(left.size(), right.size()));
+    return judge_stop(actual.stopped(), static_cast<std::int64_t>(left.size()), verdict);
+  }
+  verdict.members = static_cast<std::int64_t>(left.size());
+  verdict.voxels = voxels_of(*expected.layout);
+  for (std::size_t m = right.size(); m < left.size(); ++m) verdict.missing += voxels_of(left[m]);
   if (profile >= Profile::Layout) compare_offsets(*expected.layout, *actual.layout, verdict);
   if (profile == Profile::Bytes && !verdict.first)
     judge_bytes(reference, *expected.layout, candidate, *actual.layout, verdict);
 }
 
-/// The maps that an answer holds; none when it holds no batch or cannot be read.
-std::optional<std::vector<Map>> maps_of(const Answer& answer, const char* side, Verdict& verdict) {
-  if (const auto* maps = std::get_if<Maps>(&answer)) return maps->maps;
-  Side read;
-  if (!read.read(answer, side, verdict)) return {};
+/// The maps that an answer holds, and why there are no more.
+struct MapsRead {
   std::vector<Map> maps;
-  for (const Grid& grid : read.layout->grids) maps.push_back(grid.map);
-  return maps;
+  std::optional<Error> stopped;
+};
+
+MapsRead maps_of(const Answer& answer) {
+  if (const auto* maps = std::get_if<Maps>(&answer)) return {maps->maps, {}};
+  const Side side(answer);
+  MapsRead read{{}, side.stopped()};
+  for (const Grid& grid : side.layout->grids) read.maps.push_back(grid.map);
+  return read;
 }
 
 void judge_map_lists(const Answer& reference, const Answer& candidate, Verdict& verdict) {
-  const auto expected = maps_of(reference, "the reference's own ", verdict);
-  if (!expected) return;
-  verdict.members = static_cast<std::int64_t>(expected->size());
-  const auto actual = maps_of(candidate, "", verdict);
-  if (!actual) return;
-  if (expected->size() != actual->size())
+  const auto [expected, unread] = maps_of(reference);
+  if (unread) {
+    verdict.compared = false;
+    return differ(verdict, unreadable(*unread, of_reference));
+  }
+  const auto [actual, stopped] = maps_of(candidate);
+  if (!stopped && expected.size() != actual.size())
     differ(verdict, {.clause = "G-7",
                      .what = "number of maps",
-                     .expected = fmt::format("{}", expected->size()),
-                     .actual = fmt::format("{}", actual->size())});
-  for (std::size_t m = 0; m < std::min(expected->size(), actual->size()); ++m)
+                     .expected = fmt::format("{}", expected.size()),
+                     .actual = fmt::format("{}", actual.size())});
+  const std::size_t both = std::min(expected.size(), actual.size());
+  for (std::size_t m = 0; m < both; ++m)
     verdict.differences +=
-        compare_maps((*expected)[m], (*actual)[m], static_cast<std::int64_t>(m), verdict.first);
+        compare_maps(expected[m], actual[m], static_cast<std::int64_t>(m), verdict.first);
+  verdict.members = static_cast<std::int64_t>(stopped ? both : expected.size());
+  judge_stop(stopped, static_cast<std::int64_t>(expected.size()), verdict);
 }
 
 }  // namespace
@@ -305,10 +340,17 @@ Verdict compare(const Answer& reference, const Answer& candidate, Profile profil
   if (refused != nullptr || refuses != nullptr) {
     const bool equal =
         refused != nullptr && refuses != nullptr && refused->kind() == refuses->kind();
+    const auto exhausted = [](const Error* e) {
+      return e != nullptr && e->kind() == ErrorKind::OutOfMemory;
+    };
+    verdict.compared = equal;
     if (!equal)
       differ(verdict,
              {.clause = "E-3",
-              .what = refused == nullptr   ? "a refusal of what is legal"
+              // A machine short of memory says nothing about what is legal.
+              .what = exhausted(refuses)   ? "the backend ran out of memory: not judged"
+                      : exhausted(refused) ? "the reference ran out of memory: not judged"
+                      : refused == nullptr ? "a refusal of what is legal"
                       : refuses == nullptr ? "an answer to what must be refused"
                                            : "the kind of a refusal",
               .expected = refused != nullptr ? std::string(to_string(refused->kind()))

@@ -43,6 +43,8 @@ struct Verdict {
   std::int64_t missing = 0, extra = 0, repeated = 0;
   std::int64_t differences = 0;          // elements that differ, over all levels
   std::int64_t members = 0, voxels = 0;  // compared, on the reference side
+  std::int64_t not_compared = 0;  // members of the reference that the candidate's bytes do not show
+  bool compared = true;           // false: a refusal, or an answer of which nothing could be read
   bool ok() const { return outcome == Outcome::Equal; }
 };
 
@@ -64,8 +66,10 @@ std::string_view clause_of(Op op);
 /// of one that is a buffer; `differences` then counts bytes if and only if nothing else differs.
 ///
 /// Never throws for what the candidate did: a hostile buffer is a Difference with its Corrupt
-/// reason. Throws Error(CapacityExceeded) when the reference's bytes would exceed write_layout()'s
-/// budget. Linear; voxels are listed only around a difference.
+/// reason, after the differences of the members before the one that cannot be followed. A side that
+/// ran out of memory beside one that did not is a Difference that says so, apart from refusals.
+/// Throws Error(CapacityExceeded) when the reference's bytes would exceed write_layout()'s budget.
+/// Linear; voxels are listed only around a difference.
 Verdict compare(const Answer& reference, const Answer& candidate, Profile profile,
                 bool judge_maps = false);
 

@@ -47,17 +47,20 @@ std::uint64_t check_header(std::span<const std::byte> slice, std::int64_t member
   using G = format::GridData;
   if (slice.size() < smallest_grid)
     corrupt(member, "size of the grid", fmt::format("{} bytes", slice.size()),
-            fmt::format("header, tree and root alone take {}", smallest_grid));
+            fmt::format("at least {} bytes, for header, tree and root", smallest_grid));
   const auto magic = load<std::uint64_t>(&slice[G::magic.at]);
   if (magic != format::magic_grid && magic != format::magic_of_old)
-    corrupt(member, "mMagic", fmt::format("0x{:016x}", magic), "not that of a NanoVDB grid");
+    corrupt(member, "mMagic", fmt::format("0x{:016x}", magic),
+            fmt::format("0x{:016x} or 0x{:016x}, of a NanoVDB grid", format::magic_grid,
+                        format::magic_of_old));
   const auto version = load<std::uint32_t>(&slice[G::version.at]);
   if (format::major_of(version) != format::major_version)
     corrupt(member, "mVersion", fmt::format("major {}", format::major_of(version)),
-            "only 32.x is read");
+            fmt::format("major {}", format::major_version));
   const auto type = load<std::uint32_t>(&slice[G::grid_type.at]);
   if (type != format::type_on_index)
-    corrupt(member, "mGridType", fmt::format("{}", type), "20 (ValueOnIndex) is read here");
+    corrupt(member, "mGridType", fmt::format("{}", type),
+            fmt::format("{} (ValueOnIndex)", format::type_on_index));
   const auto size = load<std::uint64_t>(&slice[G::byte_size.at]);
   if (size < smallest_grid || size > slice.size() || size % format::alignment != 0)
     corrupt(member, "mGridSize", fmt::format("{}", size),
@@ -190,9 +193,10 @@ class GridReader {
     const auto offset = at<std::uint64_t>(0, G::blind_offset);
     if (count != 0) {
       if (offset > bytes_.size() || count > (bytes_.size() - offset) / format::BlindData::size)
-        corrupt(member_, "mBlindMetadataOffset", fmt::format("{}", offset),
-                fmt::format("{} blind data headers end after the grid's {} bytes", count,
-                            bytes_.size()));
+        corrupt(
+            member_, "mBlindMetadataOffset", fmt::format("{}", offset),
+            fmt::format("room for {} blind data headers of {} bytes before the grid's end at {}",
+                        count, format::BlindData::size, bytes_.size()));
       find(Concern::Layout, "G-6", "mBlindMetadataCount", "0", fmt::format("{}", count));
       if ((grid_.flags & format::has_long_name) != 0) read_long_name(offset, count);
     } else if (offset != bytes_.size()) {
@@ -207,11 +211,11 @@ class GridReader {
       if (at<std::uint32_t>(offset, B::data_class) != B::class_grid_name) continue;
       const std::uint64_t start = offset + at<std::uint64_t>(offset, B::data_offset);
       const auto length = at<std::uint64_t>(offset, B::value_count);
-      if (start > bytes_.size() || length > bytes_.size() - start ||
-          at<std::uint32_t>(offset, B::value_size) != 1)
+      const auto size = at<std::uint32_t>(offset, B::value_size);
+      if (start > bytes_.size() || length > bytes_.size() - start || size != 1)
         corrupt(member_, "blind data of the grid's name",
-                fmt::format("{} bytes at {}", length, start),
-                fmt::format("outside the grid's {} bytes", bytes_.size()));
+                fmt::format("{} values of size {} at {}", length, size, start),
+                fmt::format("values of size 1 that end within the grid's {} bytes", bytes_.size()));
       const char* name = reinterpret_cast<const char*>(bytes_.data() + start);
       grid_.name.assign(name, std::find(name, name + length, '\0'));
       return;
@@ -278,15 +282,19 @@ class GridReader {
       if (offset < T::size || offset % format::alignment != 0 || offset > bytes_.size() - tree ||
           count > (bytes_.size() - tree - offset) / size)
         corrupt(member_, offset_field.name, fmt::format("{}", static_cast<std::int64_t>(offset)),
-                fmt::format("{} {} of {} bytes must follow, 32-byte aligned, within the grid's {}",
-                            count, name, size, bytes_.size()));
+                fmt::format("a multiple of 32, at least {}, with room for {} {} of {} bytes before "
+                            "the grid's end at {}",
+                            T::size, count, name, size, bytes_.size() - tree));
       return {name, tree + offset, count, size};
     };
     root_ = section("root", T::root_offset, 1, format::RootData::size).at;
     const auto tiles = at<std::uint32_t>(root_, format::RootData::tile_count);
-    if (tiles > (bytes_.size() - root_ - format::RootData::size) / format::Tile::size)
+    const std::uint64_t room =
+        (bytes_.size() - root_ - format::RootData::size) / format::Tile::size;
+    if (tiles > room)
       corrupt(member_, "mTableSize", fmt::format("{}", tiles),
-              fmt::format("more root tiles than fit in the grid's {} bytes", bytes_.size()));
+              fmt::format("at most the {} root tiles that fit in the grid's {} bytes", room,
+                          bytes_.size()));
     tiles_ = {"root tiles", root_ + format::RootData::size, tiles, format::Tile::size};
     uppers_ = section("upper nodes", T::upper_offset, at<std::uint32_t>(tree, T::upper_count),
                       format::UpperData::size);
@@ -295,8 +303,8 @@ class GridReader {
     leaves_ = section("leaves", T::leaf_offset, at<std::uint32_t>(tree, T::leaf_count),
                       format::LeafData::size);
 
-    std::array arrays{Section{"the root", root_, 1, format::RootData::size}, tiles_, uppers_,
-                      lowers_, leaves_};
+    std::array arrays{Section{"root", root_, 1, format::RootData::size}, tiles_, uppers_, lowers_,
+                      leaves_};
     std::sort(arrays.begin(), arrays.end(),
               [](const Section& a, const Section& b) { return a.at < b.at; });
     const Section* before = nullptr;
@@ -304,7 +312,7 @@ class GridReader {
       if (array.count == 0) continue;
       if (before != nullptr && before->end() > array.at)
         corrupt(member_, "mNodeOffset", fmt::format("{} at {}", array.name, array.at),
-                fmt::format("inside the {} that end at {}", before->name, before->end()));
+                fmt::format("at {} or after, behind the {}", before->end(), before->name));
       before = &array;
     }
 
@@ -341,7 +349,7 @@ class GridReader {
       const auto key = at<std::uint64_t>(tile, T::key);
       if (offset == 0)
         refuse(ErrorKind::Unsupported, member_, fmt::format("root tile {}", i), "a value tile",
-               "a grid of voxels has none [G-4]");
+               "an upper node: a grid of voxels has no value tiles [G-4]");
       grid_.tiles.push_back({{}, key, child(uppers_, root_, offset, "root tile", i)});
       const auto state = at<std::uint32_t>(tile, T::state);
       const auto value = at<std::uint64_t>(tile, T::value);
@@ -362,7 +370,9 @@ class GridReader {
               slot < 0 ? fmt::format("child of {} {}", what, i)
                        : fmt::format("child of {} {} in slot {}", what, i, slot),
               fmt::format("offset {}", static_cast<std::int64_t>(offset)),
-              fmt::format("it must land on one of the {} {}", level.count, level.name));
+              level.count == 0
+                  ? fmt::format("no child: the grid has no {}", level.name)
+                  : fmt::format("an offset to one of the {} {}", level.count, level.name));
     return index;
   }
 
@@ -384,7 +394,7 @@ class GridReader {
       for (std::uint64_t w = 0; w < Data::slots / 64; ++w) {
         if (load<std::uint64_t>(&bytes_[start + Data::value_mask.at + 8 * w]) != 0)
           refuse(ErrorKind::Unsupported, member_, fmt::format("mValueMask of {} {}", name, i),
-                 "a value tile", "a grid of voxels has none [G-4]");
+                 "a value tile", "all slots off: a grid of voxels has no value tiles [G-4]");
         const std::byte* table = &bytes_[start + Data::table.at + 512 * w];
         const std::uint64_t word = node.child_mask[w];
         std::uint64_t values = 0;  // whether any slot without a child holds a value
@@ -531,37 +541,62 @@ void check_offsets(const GridBuffer& buffer) {
   const auto& offsets = buffer.offsets;
   if (offsets.empty() || offsets.front() != 0)
     corrupt(-1, "offsets", offsets.empty() ? "none" : fmt::format("{}", offsets.front()),
-            "they must begin at 0");
+            "0, where the first grid begins");
   for (std::size_t i = 1; i < offsets.size(); ++i)
     if (offsets[i] < offsets[i - 1] || offsets[i] % format::alignment != 0)
       corrupt(static_cast<std::int64_t>(i) - 1, "offsets",
-              fmt::format("{} after {}", offsets[i], offsets[i - 1]),
-              "they must ascend in multiples of 32");
+              fmt::format("{} after {}", offsets[i], offsets[i - 1]), "ascending multiples of 32");
   if (offsets.back() != buffer.bytes.size())
     corrupt(-1, "offsets", fmt::format("{}", offsets.back()),
-            fmt::format("they must end with the buffer's {} bytes", buffer.bytes.size()));
+            fmt::format("{} at last, the end of the buffer", buffer.bytes.size()));
 }
 
-}  // namespace
-
-Examination examine(const GridBuffer& buffer) try {
+/// Reads members into `out` up to the first that cannot be followed; of that one nothing is kept.
+void read_members(const GridBuffer& buffer, Examination& out) try {
   check_offsets(buffer);
-  Examination out;
   Layout& layout = out.layout;
   layout.byte_offsets = buffer.offsets;
   const std::size_t members = buffer.offsets.size() - 1;
   layout.grids.reserve(members);
+  layout.voxel_offsets.reserve(members + 1);
+  layout.leaf_offsets.reserve(members + 1);
   for (std::size_t i = 0; i < members; ++i) {
     const std::uint64_t begin = buffer.offsets[i], end = buffer.offsets[i + 1];
-    GridReader reader(buffer.bytes.subspan(begin, end - begin), static_cast<std::int64_t>(i), out);
-    layout.grids.push_back(reader.read());
-    layout.voxel_offsets.push_back(layout.voxel_offsets.back() + reader.voxels());
-    layout.leaf_offsets.push_back(layout.leaf_offsets.back() + layout.grids.back().leaves.size());
+    const auto findings = static_cast<std::ptrdiff_t>(out.findings.size());
+    const auto counts = out.counts;
+    try {
+      GridReader reader(buffer.bytes.subspan(begin, end - begin), static_cast<std::int64_t>(i),
+                        out);
+      layout.grids.push_back(reader.read());
+      layout.voxel_offsets.push_back(layout.voxel_offsets.back() + reader.voxels());
+      layout.leaf_offsets.push_back(layout.leaf_offsets.back() + layout.grids.back().leaves.size());
+    } catch (...) {
+      out.findings.erase(out.findings.begin() + findings, out.findings.end());
+      out.counts = counts;
+      throw;
+    }
   }
-  return out;
 } catch (const std::bad_alloc&) {
   refuse(ErrorKind::OutOfMemory, -1, "buffer", fmt::format("{} bytes", buffer.bytes.size()),
-         "its layout does not fit in memory");
+         "memory enough to read it");
+}
+
+}  // namespace
+
+Examination examine(const GridBuffer& buffer) {
+  Examination out;
+  read_members(buffer, out);
+  return out;
+}
+
+Examination examine_while_sound(const GridBuffer& buffer) {
+  Examination out;
+  try {
+    read_members(buffer, out);
+  } catch (const Error& e) {
+    out.stopped = e;
+  }
+  return out;
 }
 
 Layout read_layout(const GridBuffer& buffer) {

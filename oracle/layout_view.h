@@ -39,14 +39,20 @@ struct Examination {
   Layout layout;
   std::vector<Finding> findings;  // in member order
   std::array<std::int64_t, 3> counts{};
+  std::optional<reference::Error> stopped;  // why no further member was read
 };
 
 /// Reads every member. Throws Error(Corrupt) at the first thing that cannot be followed (a pointer
 /// out of the buffer or between two nodes, a count that does not fit, a wrong magic, version or
 /// type, levels that overlap), Error(Unsupported) at a value tile, Error(OutOfMemory), and nothing
-/// else. The place of a node is where the tree has it; a root tile is where two of its key, its
-/// upper node's box and its first leaf's box say. O(bytes touched).
+/// else; its `reason` is what would have been right, its `value` what stands there. The place of a
+/// node is where the tree has it; a root tile is where two of its key, its upper node's box and its
+/// first leaf's box say. O(bytes touched).
 Examination examine(const GridBuffer& buffer);
+
+/// The same, but what examine() throws becomes `stopped`: the members before it are kept. When the
+/// offsets themselves contradict each other there are none.
+Examination examine_while_sound(const GridBuffer& buffer);
 
 /// The same for input: refuses in addition (Unsupported) rotation, shear and taper, and
 /// (InvalidArgument) a map that is not finite and positive [G-7]; a tree that contradicts itself is

@@ -353,11 +353,18 @@ std::string failure(const Failure& f) {
   } else if (!v.reason.empty()) {
     html += "<p class=\"what\">" + escaped(v.reason) + "</p>\n";
   }
-  html += fmt::format(
-      "<p class=\"soft\">Profile {}: {} voxels missing, {} extra, {} repeated; {} elements differ; "
-      "{} members and {} voxels compared.</p>\n",
-      to_string(v.profile), grouped(v.missing), grouped(v.extra), grouped(v.repeated),
-      grouped(v.differences), grouped(v.members), grouped(v.voxels));
+  html += fmt::format("<p class=\"soft\">Profile {}: ", to_string(v.profile));
+  if (v.compared)
+    html += fmt::format(
+        "{} voxels missing, {} extra, {} repeated; {} elements differ; "
+        "{} members and {} voxels compared",
+        grouped(v.missing), grouped(v.extra), grouped(v.repeated), grouped(v.differences),
+        grouped(v.members), grouped(v.voxels));
+  else
+    html += "not compared: no voxel and no count was judged";
+  if (v.compared && v.not_compared > 0)
+    html += fmt::format("; {} members not compared", grouped(v.not_compared));
+  html += ".</p>\n";
   if (v.first && v.first->coordinate && !(f.expected_voxels.empty() && f.actual_voxels.empty())) {
     html += "<div class=\"slices\">\n";
     for (std::size_t axis = 0; axis < 3; ++axis) html += slice(f, *v.first->coordinate, axis);

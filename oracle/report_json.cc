@@ -26,16 +26,18 @@ Json json_of(const Difference& d) {
 }
 
 Json json_of(const Verdict& v) {
+  const auto count = [&](std::int64_t n) { return v.compared ? Json(n) : Json(nullptr); };
   return {{"outcome", to_string(v.outcome)},
           {"profile", to_string(v.profile)},
           {"first", v.first ? json_of(*v.first) : Json(nullptr)},
           {"reason", printable(v.reason)},
-          {"missing", v.missing},
-          {"extra", v.extra},
-          {"repeated", v.repeated},
-          {"differences", v.differences},
-          {"members", v.members},
-          {"voxels", v.voxels}};
+          {"missing", count(v.missing)},
+          {"extra", count(v.extra)},
+          {"repeated", count(v.repeated)},
+          {"differences", count(v.differences)},
+          {"members", count(v.members)},
+          {"voxels", count(v.voxels)},
+          {"not_compared", count(v.not_compared)}};
 }
 
 Json json_of(const Row& row) {

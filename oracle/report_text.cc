@@ -263,10 +263,13 @@ std::string text_verdict(const Verdict& verdict) {
                       clipped(printable(d.actual), 160));
   for (std::size_t i = 0; i < std::min(d.window.size(), window_lines_shown); ++i)
     text += "    " + clipped(printable(d.window[i]), 160) + "\n";
+  if (!verdict.compared) return text + "  not compared: no voxel and no count was judged\n";
   text += fmt::format("  voxels: {} missing, {} extra, {} repeated; {} elements differ\n",
                       verdict.missing, verdict.extra, verdict.repeated, verdict.differences);
-  text += fmt::format("  compared: {} members, {} voxels\n", verdict.members, verdict.voxels);
-  return text;
+  text += fmt::format("  compared: {} members, {} voxels", verdict.members, verdict.voxels);
+  if (verdict.not_compared > 0)
+    text += fmt::format("; not compared: the other {} members", verdict.not_compared);
+  return text + "\n";
 }
 
 std::string_view to_string(Boundary boundary) {

@@ -524,6 +524,57 @@ TEST(Compare, HostileBuffersAreDifferences) {
   EXPECT_EQ(r.first->what.substr(0, 20), "the reference's own ");
 }
 
+// A member that cannot be followed hides neither a fault of those before it nor what was compared.
+TEST(Compare, TheEarliestFaultComesFirst) {
+  const Layout layout = reference::layout_of(samples::rich());
+  ASSERT_GE(layout.grids.size(), 2u);
+  const auto cut = [&](std::size_t member, std::byte* bytes) {  // its root lies outside
+    format::store(bytes + layout.byte_offsets[member] + format::GridData::size +
+                      format::TreeData::root_offset.at,
+                  std::uint64_t{1} << 40);
+  };
+  const std::int64_t of_first = static_cast<std::int64_t>(layout.voxel_offsets[1]);
+  for (const bool fault : {false, true}) {
+    const GridBuffer wrong = patched(layout, [&](std::byte* bytes) {
+      cut(1, bytes);
+      if (fault)
+        format::store(
+            bytes + layout.byte_offsets[1] - format::LeafData::size + format::LeafData::offset.at,
+            std::uint64_t{12345});
+    });
+    const Verdict v = compare(layout, wrong, Profile::Topology);
+    ASSERT_FALSE(v.ok());
+    EXPECT_EQ(v.first->member, fault ? 0 : 1);
+    EXPECT_EQ(v.first->what, fault ? "mOffset of a leaf" : "mNodeOffset[3]");
+    EXPECT_EQ(v.differences, fault ? 2 : 1);
+    EXPECT_TRUE(v.compared);
+    EXPECT_EQ(v.members, 1);
+    EXPECT_EQ(v.voxels, of_first);
+    EXPECT_EQ(v.not_compared, static_cast<std::int64_t>(layout.grids.size()) - 1);
+    EXPECT_EQ(v.missing, 0);
+  }
+  const Verdict none =
+      compare(layout, patched(layout, [&](std::byte* b) { cut(0, b); }), Profile::Sets);
+  EXPECT_FALSE(none.compared);
+  EXPECT_EQ(none.members, 0);
+  EXPECT_EQ(none.not_compared, static_cast<std::int64_t>(layout.grids.size()));
+}
+
+TEST(Compare, MapsBeforeAMemberThatCannotBeFollowedAreJudged) {
+  const Layout layout = reference::layout_of(samples::rich());
+  oracle::Maps maps;
+  for (const Grid& grid : layout.grids) maps.maps.push_back(grid.map);
+  maps.maps[0].origin[1] += 1;
+  const GridBuffer wrong = patched(layout, [&](std::byte* bytes) {
+    format::store(bytes + layout.byte_offsets[1], std::uint64_t{0});  // no magic
+  });
+  const Verdict v = compare(maps, wrong, Profile::Topology);
+  EXPECT_EQ(v.first->what, "origin along y");
+  EXPECT_EQ(v.differences, 2);
+  EXPECT_EQ(v.members, 1);
+  EXPECT_TRUE(v.compared);
+}
+
 Error refusal(ErrorKind kind) {
   return Error(kind, {"refine", "factor", "0", "at least 1", {}, {}});
 }
@@ -542,6 +593,20 @@ TEST(Compare, Refusals) {
   const Verdict refused = compare(layout, range, Profile::Sets);
   EXPECT_EQ(refused.first->what, "a refusal of what is legal");
   EXPECT_EQ(refused.first->actual, "OutOfRange");
+  for (const Verdict& v : {kinds, answered, refused}) EXPECT_FALSE(v.compared);
+  // A machine short of memory refuses nothing that is legal; it still fails.
+  const Answer exhausted = refusal(ErrorKind::OutOfMemory);
+  for (const Answer* expected : {&range, static_cast<const Answer*>(nullptr)}) {
+    const Verdict v = compare(expected ? *expected : Answer(layout), exhausted, Profile::Sets);
+    EXPECT_FALSE(v.ok());
+    EXPECT_FALSE(v.compared);
+    EXPECT_EQ(v.first->clause, "E-3");
+    EXPECT_EQ(v.first->what, "the backend ran out of memory: not judged");
+    EXPECT_EQ(v.first->actual, "OutOfMemory");
+  }
+  const Verdict ours = compare(exhausted, layout, Profile::Sets);
+  EXPECT_FALSE(ours.ok());
+  EXPECT_EQ(ours.first->what, "the reference ran out of memory: not judged");
   EXPECT_FALSE(compare(range, oracle::Maps{}, Profile::Sets).ok());
 }
 

@@ -394,6 +394,65 @@ TEST(LayoutView, NamesWhatCannotBeFollowed) {
 }
 
 // The first member has three leaves in two lower nodes.
+// The reason of a refusal is what would have been right, its value what stands there: a verdict
+// shows them as `expected` and `actual`.
+TEST(LayoutView, ReasonsSayWhatWouldHaveBeenRight) {
+  using G = format::GridData;
+  struct Case {
+    std::function<void(Patient&, const Map&)> make;
+    const char *argument, *value, *reason;
+  };
+  const auto u32 = [](auto v) { return static_cast<std::uint32_t>(v); };
+  const auto u64 = [](auto v) { return static_cast<std::uint64_t>(v); };
+  const std::vector<Case> cases{
+      {[&](Patient& p, const Map& m) { p.set(m.grid, u64(7)); }, "mMagic", "0x0000000000000007",
+       "0x314244566f6e614e or 0x304244566f6e614e, of a NanoVDB grid"},
+      {[&](Patient& p, const Map& m) { p.set(m.grid + G::version.at, u32(31) << 21); }, "mVersion",
+       "major 31", "major 32"},
+      {[&](Patient& p, const Map& m) { p.set(m.grid + G::grid_type.at, u32(1)); }, "mGridType", "1",
+       "20 (ValueOnIndex)"},
+      {[&](Patient& p, const Map& m) {
+         p.set(m.grid + G::blind_count.at, u32(5));
+         p.set(m.grid + G::blind_offset.at, u64(m.end - m.grid));
+       },
+       "mBlindMetadataOffset", "305216",
+       "room for 5 blind data headers of 288 bytes before the grid's end at 305216"},
+      {[&](Patient& p, const Map& m) {
+         p.set(m.root + format::RootData::tile_count.at, u32(1000000));
+       },
+       "mTableSize", "1000000", "at most the 9512 root tiles that fit in the grid's 305216 bytes"},
+      {[&](Patient& p, const Map& m) { p.set(m.tiles + 8, u64(0)); }, "root tile 0", "a value tile",
+       "an upper node: a grid of voxels has no value tiles [G-4]"},
+      {[&](Patient& p, const Map& m) { p.set(m.tiles + 8, u64(4096)); }, "child of root tile 0",
+       "offset 4096", "an offset to one of the 1 upper nodes"},
+      {[&](Patient& p, const Map& m) {
+         p.set(m.tree + format::TreeData::leaf_offset.at, u64(m.leaves - m.tree - 96));
+       },
+       "mNodeOffset", "leaves at 305024", "at 305120 or after, behind the lower nodes"},
+      {[](Patient& p, const Map&) { p.buffer.offsets.back() -= 32; }, "offsets", "645280",
+       "645312 at last, the end of the buffer"},
+  };
+  const Layout layout = reference::layout_of(small());
+  const oracle::GridBuffer whole = oracle::write_layout(layout);
+  for (const Case& c : cases) {
+    Patient patient(whole);
+    c.make(patient, Map(layout, 2));
+    try {
+      oracle::read_layout(patient.buffer);
+      ADD_FAILURE() << c.argument << " was read";
+    } catch (const reference::Error& e) {
+      EXPECT_EQ(e.detail().argument, c.argument);
+      EXPECT_EQ(e.detail().value, c.value);
+      EXPECT_EQ(e.detail().reason, c.reason);
+      const auto seen = oracle::examine_while_sound(patient.buffer);
+      ASSERT_TRUE(seen.stopped);
+      EXPECT_STREQ(seen.stopped->what(), e.what());
+      EXPECT_EQ(seen.layout.grids.size(), c.argument == std::string("offsets") ? 0u : 2u);
+      EXPECT_TRUE(seen.findings.empty());
+    }
+  }
+}
+
 TEST(LayoutView, NamesNodesReachedTwiceOrNever) {
   const Layout layout = reference::layout_of(small());
   ASSERT_EQ(layout.grids[0].lowers.size(), 2u);

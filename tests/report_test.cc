@@ -222,7 +222,7 @@ TEST(ReportJson, StableKeys) {
   EXPECT_EQ(keys(j["failures"][0]), (Names{"operation", "backend", "case", "replay", "verdict"}));
   EXPECT_EQ(keys(j["failures"][0]["verdict"]),
             (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated",
-                   "differences", "members", "voxels"}));
+                   "differences", "members", "voxels", "not_compared"}));
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]["first"]),
       (Names{"clause", "what", "member", "coordinate", "path", "expected", "actual", "window"}));
@@ -237,6 +237,28 @@ TEST(ReportJson, StableKeys) {
   EXPECT_EQ(v["format"], "leafproof-verdict");
   EXPECT_EQ(v["outcome"], "equal");
   EXPECT_EQ(v["first"], nullptr);
+  EXPECT_EQ(v["missing"], 0);
+}
+
+// What was not compared shows no counts, which would read as "nothing is missing".
+TEST(Report, WhatWasNotComparedIsNotCounted) {
+  Report r = report();
+  Verdict& verdict = r.failures[0].verdict;
+  verdict.compared = false;
+  EXPECT_TRUE(has(oracle::text_verdict(verdict), "not compared: no voxel and no count"));
+  EXPECT_FALSE(has(oracle::text_verdict(verdict), "missing, "));
+  EXPECT_TRUE(has(oracle::html_report(r), "not compared: no voxel and no count"));
+  EXPECT_FALSE(has(oracle::html_report(r), "voxels missing"));
+  const json none = json::parse(oracle::json_verdict(verdict));
+  for (const char* key :
+       {"missing", "extra", "repeated", "differences", "members", "voxels", "not_compared"})
+    EXPECT_EQ(none.at(key), nullptr) << key;
+
+  verdict.compared = true;
+  verdict.not_compared = 2;
+  EXPECT_TRUE(has(oracle::text_verdict(verdict), "; not compared: the other 2 members\n"));
+  EXPECT_TRUE(has(oracle::html_report(r), "; 2 members not compared."));
+  EXPECT_EQ(json::parse(oracle::json_verdict(verdict))["not_compared"], 2);
 }
 
 TEST(ReportJson, Hostile) {
