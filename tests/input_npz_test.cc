@@ -95,7 +95,7 @@ np.savez('empty.npz', ijk=np.zeros((0,3), np.int32), offsets=np.zeros(1, np.int6
     EXPECT_EQ(input.batch.members, members) << name;
     EXPECT_EQ(input.batch.maps, maps) << name;
     ASSERT_EQ(input.notes.size(), 1u) << name;
-    EXPECT_NE(input.notes[0].find("member 1 lists 1 voxels more than once"), std::string::npos);
+    EXPECT_NE(input.notes[0].find("member 1 lists 1 voxel more than once"), std::string::npos);
   }
   const Input plain = oracle::read_input({folder / "short.npz"}, {});
   EXPECT_EQ(plain.batch.members, members);

@@ -140,7 +140,7 @@ TEST(Npy, IntegersAreVoxels) {
   EXPECT_EQ(input.batch.members[0], (Voxels{{-1, -2, -3}, {5, 5, 5}}));
   EXPECT_EQ(input.batch.maps[0], oracle::Map{});
   ASSERT_EQ(input.notes.size(), 1u);
-  EXPECT_NE(input.notes[0].find("lists 1 voxels more than once"), std::string::npos);
+  EXPECT_NE(input.notes[0].find("lists 1 voxel more than once"), std::string::npos);
 
   const auto i8 = "{'descr': '>i8', 'fortran_order': False, 'shape': (2, 3), }";
   const auto wide = folder.write(

@@ -67,7 +67,11 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
   for (const auto& file : options.inputs)
     scene.replay += fmt::format(" --input '{}'", file.string());
   if (!scene.replay.empty()) scene.replay.erase(0, 1);
-  scene.batch = std::move(input.batch);
+  Case built;  // its own size is checked here; each pass on it takes a few times that
+  built.id = scene.name;
+  built.source = std::move(input.batch);
+  check_memory(built, "reference");
+  scene.batch = std::move(built.source);
   notes.push_back(fmt::format("real input \"{}\": {}, {}", scene.name,
                               counted(scene.batch.size(), "member"), counted(voxels, "voxel")));
   Scene crop = cropped(scene, 24);

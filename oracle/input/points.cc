@@ -111,8 +111,8 @@ void append_points(const FileTask& task, const std::vector<Point>& points,
                 error.detail().member, error.detail().row);
   }
   append_member(task, input, std::move(batch.members[0]), map, member_name(task.file),
-                fmt::format("{} {}, {} points", task.file.filename().string(), scale_text(options),
-                            points.size()));
+                fmt::format("{} {}, {} {}", task.file.filename().string(), scale_text(options),
+                            points.size(), points.size() == 1 ? "point" : "points"));
 }
 
 }  // namespace leafproof::oracle

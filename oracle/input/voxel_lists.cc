@@ -150,8 +150,9 @@ std::vector<Voxel> member_voxels(const FileTask& task, const NpyArray& ijk, std:
     voxels.push_back({v[0], v[1], v[2]});
   }
   if (const std::uint64_t repeats = canonicalise(voxels); repeats > 0) {
-    input.notes.push_back(fmt::format("{}: member {} lists {} voxels more than once",
-                                      task.file.string(), member, repeats));
+    input.notes.push_back(
+        fmt::format("{}: member {} lists {} more than once", task.file.string(), member,
+                    repeats == 1 ? "1 voxel" : fmt::format("{} voxels", repeats)));
   }
   return voxels;
 }
