@@ -71,13 +71,7 @@ struct SourceView {
   /// The lower node at these coordinates (voxel / 128), or null. Tiles are few; a foreign batch may
   /// store them in any order.
   LEAFPROOF_HD const LowerNode* find_lower(std::int64_t member, const Coord& lower) const {
-    const RootNode* root = members[member].root;
-    const Coord tile = lower >> (kUpperLog - kLowerLog);
-    if (!tile_exists(tile)) return nullptr;
-    const auto key = RootNode::CoordToKey(nanovdb::Coord(static_cast<int>(tile.x << kUpperLog),
-                                                         static_cast<int>(tile.y << kUpperLog),
-                                                         static_cast<int>(tile.z << kUpperLog)));
-    const UpperNode* upper = find_upper(root, tile, key);
+    const UpperNode* upper = find_upper(members[member].root, lower >> (kUpperLog - kLowerLog));
     if (upper == nullptr) return nullptr;
     const int slot = upper_slot(lower);
     if (((upper->mChildMask.words()[slot >> 6] >> (slot & 63)) & 1) == 0) return nullptr;
@@ -212,13 +206,28 @@ struct SourceView {
       }
       return;
     }
-    const std::int64_t have = first_upper[member + 1] - first_upper[member];
-    for (std::int64_t i = 0; i < have; ++i) {
-      const UpperNode* upper = members[member].uppers + i;
-      const Coord at = coord_of(upper->mBBox.min()) >> kUpperLog;
+    const RootNode* root = members[member].root;
+    const auto in_tile = [&](const UpperNode* upper, const Coord& at) {
       const Coord far{at.x * 32 + 31, at.y * 32 + 31, at.z * 32 + 31};
       const Box part = common(range, {at << 5, far});
-      if (!part.empty() && !visit_upper(member, upper, part, box, visit)) return;
+      return part.empty() || visit_upper(member, upper, part, box, visit);
+    };
+    const Box tiles = range >> 5;
+    const std::int64_t have = root->mTableSize;
+    if (volume_up_to(tiles, have) < have) {
+      for (std::int64_t x = tiles.min.x; x <= tiles.max.x; ++x) {
+        for (std::int64_t y = tiles.min.y; y <= tiles.max.y; ++y) {
+          for (std::int64_t z = tiles.min.z; z <= tiles.max.z; ++z) {
+            const UpperNode* upper = find_upper(root, {x, y, z});
+            if (upper != nullptr && !in_tile(upper, {x, y, z})) return;
+          }
+        }
+      }
+      return;
+    }
+    const auto* tile = reinterpret_cast<const RootNode::Tile*>(root + 1);
+    for (std::int64_t i = 0; i < have; ++i) {
+      if (!in_tile(upper_of(root, tile[i]), coord_of(tile[i].origin()) >> kUpperLog)) return;
     }
   }
 
@@ -228,8 +237,17 @@ struct SourceView {
     return {member, i - first[member]};
   }
 
-  LEAFPROOF_HD const UpperNode* find_upper(const RootNode* root, const Coord& tile,
-                                           std::uint64_t key) const {
+  LEAFPROOF_HD static const UpperNode* upper_of(const RootNode* root, const RootNode::Tile& tile) {
+    return reinterpret_cast<const UpperNode*>(reinterpret_cast<const std::byte*>(root) +
+                                              tile.child);
+  }
+
+  /// The upper node of a tile, or null.
+  LEAFPROOF_HD const UpperNode* find_upper(const RootNode* root, const Coord& tile) const {
+    if (!tile_exists(tile)) return nullptr;
+    const auto key = RootNode::CoordToKey(nanovdb::Coord(static_cast<int>(tile.x * 4096),
+                                                         static_cast<int>(tile.y * 4096),
+                                                         static_cast<int>(tile.z * 4096)));
     const auto* tiles = reinterpret_cast<const RootNode::Tile*>(root + 1);
     std::int64_t begin = 0, end = root->mTableSize;
     if (tiles_in_order && end > 8) {
@@ -246,10 +264,7 @@ struct SourceView {
       end = smaller(begin + 1, end);
     }
     for (std::int64_t i = begin; i < end; ++i) {
-      if (tiles[i].key == key) {
-        return reinterpret_cast<const UpperNode*>(reinterpret_cast<const std::byte*>(root) +
-                                                  tiles[i].child);
-      }
+      if (tiles[i].key == key) return upper_of(root, tiles[i]);
     }
     return nullptr;
   }
