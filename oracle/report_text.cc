@@ -192,6 +192,12 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+/// "1 member, 20 voxels".
+std::string size_of(const Verdict& verdict) {
+  return fmt::format("{} member{}, {} voxel{}", verdict.members, verdict.members == 1 ? "" : "s",
+                     verdict.voxels, verdict.voxels == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string text_report(const Report& report, int width) {
@@ -244,8 +250,7 @@ std::string text_report(const Report& report, int width) {
 
 std::string text_verdict(const Verdict& verdict) {
   const std::string judged =
-      fmt::format("by profile {}: {} members, {} voxels", to_string(verdict.profile),
-                  verdict.members, verdict.voxels);
+      fmt::format("by profile {}: {}", to_string(verdict.profile), size_of(verdict));
   if (verdict.outcome == Outcome::NotImplemented)
     return "not implemented: " + printable(verdict.reason) + "\n";
   if (verdict.outcome == Outcome::Equal) return "equal " + judged + "\n";
@@ -266,7 +271,7 @@ std::string text_verdict(const Verdict& verdict) {
   if (!verdict.compared) return text + "  not compared: no voxel and no count was judged\n";
   text += fmt::format("  voxels: {} missing, {} extra, {} repeated; {} elements differ\n",
                       verdict.missing, verdict.extra, verdict.repeated, verdict.differences);
-  text += fmt::format("  compared: {} members, {} voxels", verdict.members, verdict.voxels);
+  text += fmt::format("  compared: {}", size_of(verdict));
   if (verdict.not_compared > 0)
     text += fmt::format("; not compared: the other {} members", verdict.not_compared);
   return text + "\n";
