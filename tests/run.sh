@@ -85,9 +85,12 @@ without_cuda_and_openvdb() {
   build no-openvdb "needed optional" leafproof && build no-cuda "needed optional" leafproof
 }
 
-sanitized() { # PRESET TARGETS ctest arguments
-  build "$1" "$kinds" $2 &&
-    (cd "build-$1" && ctest -j "$jobs" --output-on-failure --no-tests=error "${@:3}")
+# The tests where memory, overflow and races are most at stake; all of them under a sanitizer are
+# LEAFPROOF_PRESET=asan ./leafproof build && ctest --test-dir build-asan -LE slow.
+sanitized() { # PRESET TEST...
+  local test
+  build "$1" "$kinds" "${@:2}" || return
+  for test in "${@:2}"; do "build-$1/bin/$test" || return; done
 }
 
 closing_line() {
@@ -117,7 +120,7 @@ if [[ -n $all ]]; then
   check verify build/bin/leafproof verify
   check clang build clang "$kinds"
   check without without_cuda_and_openvdb
-  check asan sanitized asan all -LE slow
-  check tsan sanitized tsan builder_threads_test -L threads
+  check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test
+  check tsan sanitized tsan builder_threads_test
 fi
 closing_line
