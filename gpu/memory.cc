@@ -11,7 +11,10 @@
 namespace leafproof::gpu {
 namespace {
 
-constexpr std::size_t kMapFrom = std::size_t{1} << 17;  // from here on pages come from the system
+constexpr std::size_t kMapFrom = std::size_t{1} << 20;  // from here on pages come from the system
+// Within these bounds huge pages are asked for: a first touch of one costs about as much as of a
+// tenth of its small pages, and less on release. Larger blocks may be far emptier than memory is.
+constexpr std::size_t kHugePage = std::size_t{1} << 21, kHugeUpTo = std::size_t{1} << 32;
 constexpr std::size_t kAlign = 256;
 
 std::size_t rounded(std::size_t bytes) {
@@ -21,11 +24,23 @@ std::size_t rounded(std::size_t bytes) {
 void* system_allocate(void*, std::size_t bytes, bool* zeroed) {
   *zeroed = false;
   if (bytes < kMapFrom) return std::aligned_alloc(kAlign, rounded(std::max<std::size_t>(bytes, 1)));
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  // Huge pages begin at multiples of their size: map one more, and give back what lies around.
+  const bool huge = bytes >= kHugePage && bytes <= kHugeUpTo;
+  const std::size_t more = huge ? kHugePage : 0;
+  void* memory = mmap(nullptr, bytes + more, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   *zeroed = true;
-  return memory;
+  if (!huge) return memory;
+  constexpr std::size_t kPage = 4096;
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(memory) % kHugePage;
+  const std::size_t before = past == 0 ? 0 : kHugePage - past;
+  const std::size_t used = (bytes + kPage - 1) / kPage * kPage;
+  std::byte* begin = static_cast<std::byte*>(memory) + before;
+  if (before > 0) munmap(memory, before);
+  if (before + used < bytes + more) munmap(begin + used, bytes + more - before - used);
+  madvise(begin, bytes, MADV_HUGEPAGE);  // a hint: where there are none, small pages it is
+  return begin;
 }
 
 void system_release(void*, void* memory, std::size_t bytes) {

@@ -19,7 +19,8 @@ struct Allocator {
   void* context = nullptr;
 };
 
-/// Pages fresh from the system (zeroed, untouched) for large blocks, the C library for small ones.
+/// Fresh zeroed pages of the system from 1 MiB on, huge ones (where the system has them to give)
+/// from 2 MiB to 4 GiB; the C library below.
 Allocator system_allocator();
 
 /// A block from an Allocator, given back when the last owner lets go.
