@@ -1,4 +1,4 @@
-// Taking over a foreign buffer on the host executor.
+// What the host checks of a foreign buffer: headers, and what the launches over its nodes found.
 #include "gpu/adopt.h"
 
 #include <cmath>
@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "gpu/builder_state.h"
+#include "gpu/build.h"
+#include "gpu/error.h"
 #include "gpu/map_rules.h"
+#include "gpu/pass_plan.h"
 
 namespace leafproof::gpu {
 namespace adoption {
@@ -105,15 +107,17 @@ void check_blind_data(const GridData& grid, std::int64_t member) {
   }
 }
 
-/// The header of the grid at `offset`; everything that later reads rely on is checked.
-MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t offset,
+}  // namespace
+
+namespace adoption {
+
+MemberInfo read_header(const std::byte* head, std::int64_t left, std::int64_t offset,
                        std::int64_t member) {
-  const std::int64_t left = static_cast<std::int64_t>(bytes) - offset;
-  if (left < kRootAt + kRootBytes) {
+  if (left < kHeadBytes) {
     refuse(ErrorKind::Corrupt, "bytes", std::to_string(left), "too few for a grid", member);
   }
-  const auto& grid = *reinterpret_cast<const GridData*>(memory + offset);
-  const auto& tree = *reinterpret_cast<const TreeData*>(memory + offset + kGridBytes);
+  const auto& grid = *reinterpret_cast<const GridData*>(head);
+  const auto& tree = *reinterpret_cast<const TreeData*>(head + kGridBytes);
   if (grid.mMagic != NANOVDB_MAGIC_GRID && grid.mMagic != NANOVDB_MAGIC_NUMB) {
     refuse(ErrorKind::Corrupt, "mMagic", std::to_string(grid.mMagic), "not a NanoVDB grid", member);
   }
@@ -126,7 +130,7 @@ MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t 
            std::to_string(static_cast<std::uint32_t>(grid.mGridType)), "not ValueOnIndex", member);
   }
   if (grid.mGridSize > static_cast<std::uint64_t>(left) || grid.mGridSize % 32 != 0 ||
-      grid.mGridSize < static_cast<std::uint64_t>(kRootAt + kRootBytes)) {
+      grid.mGridSize < static_cast<std::uint64_t>(kHeadBytes)) {
     refuse(ErrorKind::Corrupt, "mGridSize", std::to_string(grid.mGridSize),
            "not the size of a grid in this buffer", member);
   }
@@ -138,7 +142,7 @@ MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t 
     refuse(ErrorKind::Corrupt, "mNodeOffset", std::to_string(tree.mNodeOffset[3]),
            "the root does not follow the tree", member);
   }
-  const auto& root = *reinterpret_cast<const RootNode*>(memory + offset + kRootAt);
+  const auto& root = *reinterpret_cast<const RootNode*>(head + kRootAt);
   MemberInfo info;
   info.offset = offset;
   info.bytes = static_cast<std::int64_t>(grid.mGridSize);
@@ -177,73 +181,42 @@ MemberInfo read_header(const std::byte* memory, std::size_t bytes, std::int64_t 
   return info;
 }
 
-/// All nodes of all members; sets voxel counts and boxes. True where tiles are in canonical order.
-bool check_nodes(HostExecutor& executor, GridStorage& storage) {
-  using namespace adoption;
-  using namespace discovery;
-  const GridBatch batch(std::make_shared<const GridStorage>(storage));
-  const SourceView view = upload_view(executor, batch);
-  auto* flags = scratch<std::uint64_t>(executor, 5);  // leaves, lowers, uppers, tiles, disordered
-  const std::uint64_t ones[5] = {kInRange, kInRange, kInRange, kInRange, kInRange};
-  executor.upload(flags, ones, sizeof ones);
-  auto* voxels = scratch<std::int64_t>(executor, view.leaves);
-  auto* voxels_before = scratch<std::int64_t>(executor, view.leaves + 1);
-  auto* leaves_before = scratch<std::int64_t>(executor, view.lowers + 1);
-  auto* lowers_before = scratch<std::int64_t>(executor, view.uppers + 1);
-  executor.for_each_index({view.leaves}, CheckLeaves{view, flags, voxels}, kMedium);
-  executor.exclusive_scan({view.leaves}, ValueAt{voxels}, voxels_before);
-  executor.for_each_index({view.leaves}, CheckOffsets{view, voxels_before, flags}, kMedium);
-  executor.exclusive_scan({view.lowers}, CountChildren<LowerNode>{view}, leaves_before);
-  executor.exclusive_scan({view.uppers}, CountChildren<UpperNode>{view}, lowers_before);
-  executor.for_each_index({view.lowers}, CheckLowers{view, leaves_before, flags + 1}, kHeavy);
-  executor.for_each_index({view.uppers}, CheckUppers{view, lowers_before, flags + 2}, 1);
-  executor.for_each_index({view.uppers}, CheckTiles{view, flags + 3, flags + 4}, kHeavy);
-
-  // Prefix sums at the members' ends: counts of voxels, and that children add up.
-  std::vector<std::int64_t> ends(3 * static_cast<std::size_t>(batch.size()) + 3);
-  auto* device_ends = scratch<std::int64_t>(executor, static_cast<std::int64_t>(ends.size()));
-  executor.for_each_index({batch.size() + 1},
-                          CopyEnds{view, voxels_before, leaves_before, lowers_before, device_ends},
-                          kMedium);
-  std::uint64_t host[5] = {};
-  executor.read_back(host, flags, sizeof host);
-  executor.read_back(ends.data(), device_ends, ends.size() * sizeof(std::int64_t));
+void check_found(const NodesOnHost& found, const std::vector<std::byte>& heads,
+                 const std::int64_t* ends, const Extent* boxes, std::vector<MemberInfo>& members) {
+  const std::uint64_t faults[4] = {found.leaf, found.lower, found.upper, found.tile};
   const char* levels[4] = {"leaf", "lower", "upper", "tile"};
   for (const int level : {3, 2, 1, 0}) {
-    if (host[level] == kInRange) continue;
-    const auto node = static_cast<std::int64_t>(host[level] >> 8);
-    const auto fault = static_cast<Fault>(host[level] & 0xFF);
+    if (faults[level] == kInRange) continue;
+    const auto node = static_cast<std::int64_t>(faults[level] >> 8);
+    const auto fault = static_cast<Fault>(faults[level] & 0xFF);
     std::int64_t member = 0, before = 0;
     const auto nodes = [&](std::int64_t m) {
-      const MemberInfo& info = batch.member(m);
+      const MemberInfo& info = members[static_cast<std::size_t>(m)];
       return level == 0 ? info.leaves : level == 1 ? info.lowers : info.uppers;
     };
     while (node - before >= nodes(member)) before += nodes(member++);
     refuse(fault == kValueTile ? ErrorKind::Unsupported : ErrorKind::Corrupt, levels[level],
            std::to_string(node - before), describe(fault), member);
   }
-  for (std::int64_t m = 0; m < batch.size(); ++m) {
-    MemberInfo& info = storage.members[static_cast<std::size_t>(m)];
-    const std::int64_t* at = ends.data() + 3 * m;
+  for (std::int64_t m = 0; m < static_cast<std::int64_t>(members.size()); ++m) {
+    MemberInfo& info = members[static_cast<std::size_t>(m)];
+    const std::int64_t* at = ends + 3 * m;
     info.voxels = at[3] - at[0];
     if (at[4] - at[1] != info.leaves || at[5] - at[2] != info.lowers) {
       refuse(ErrorKind::Corrupt, "mNodeCount", std::to_string(info.leaves), describe(kChildCount),
              m);
     }
-    const auto& grid = *reinterpret_cast<const GridData*>(batch.grid(m));
-    const auto& tree = *reinterpret_cast<const TreeData*>(batch.grid(m) + kGridBytes);
+    const std::byte* head = heads.data() + m * kHeadBytes;
+    const auto& grid = *reinterpret_cast<const GridData*>(head);
+    const auto& tree = *reinterpret_cast<const TreeData*>(head + kGridBytes);
     const auto counted = static_cast<std::uint64_t>(info.voxels);
     if (tree.mVoxelCount != counted || grid.mData1 != counted + 1) {
       refuse(ErrorKind::Corrupt, "mVoxelCount", std::to_string(tree.mVoxelCount),
              "the leaves have " + std::to_string(counted) + " voxels (mData1 is one more)", m);
     }
-    Box box = nothing();
-    const auto* uppers = reinterpret_cast<const UpperNode*>(batch.grid(m) + info.uppers_at);
-    for (std::int64_t u = 0; u < info.uppers; ++u) {
-      box = united(box, voxels_of(uppers[u].mBBox));
-    }
+    const Box& box = boxes[m].box;
     if (box.empty()) continue;
-    const auto& root = *reinterpret_cast<const RootNode*>(batch.grid(m) + info.root_at);
+    const auto& root = *reinterpret_cast<const RootNode*>(head + kRootAt);
     if (!same_box(box, voxels_of(root.mBBox))) {
       refuse(ErrorKind::Corrupt, "mBBox of the root", "another box", describe(kNodeBox), m);
     }
@@ -254,33 +227,7 @@ bool check_nodes(HostExecutor& executor, GridStorage& storage) {
     };
     info.box = VoxelBox{narrow(box.min), narrow(box.max)};
   }
-  return host[4] == kInRange;
 }
 
-}  // namespace
-
-GridBatch BatchedBuilder::adopt(std::shared_ptr<std::byte> memory, std::size_t bytes) {
-  if (reinterpret_cast<std::uintptr_t>(memory.get()) % 32 != 0) {
-    throw Error(ErrorKind::InvalidArgument, "adopt", "memory", "an odd address",
-                "grids are aligned to 32 bytes");
-  }
-  auto storage = std::make_shared<GridStorage>();
-  storage->canonical = false;
-  for (std::int64_t offset = 0; offset < static_cast<std::int64_t>(bytes);) {
-    const auto member = static_cast<std::int64_t>(storage->members.size());
-    storage->members.push_back(read_header(memory.get(), bytes, offset, member));
-    offset += storage->members.back().bytes;
-  }
-  storage->bytes = static_cast<std::int64_t>(bytes);
-  storage->memory = std::move(memory);
-  if (storage->members.empty()) return GridBatch();
-  state_->workspace.reset();
-  HostExecutor executor(state_->workspace, state_->options.threads);
-  storage->tiles_in_order = check_nodes(executor, *storage);
-  state_->synchronisations = executor.synchronisations();
-  const GridBatch batch(storage);
-  // Rows must number voxels in canonical order [G-2]: where tiles are not, the batch is rebuilt.
-  return storage->tiles_in_order ? batch : rebuild(batch);
-}
-
+}  // namespace adoption
 }  // namespace leafproof::gpu

@@ -1,11 +1,15 @@
-// What is checked of a foreign buffer before it is believed [E-2]: the headers on the host, then
-// every node by launches that agree on the first thing wrong.
+// What is checked of a foreign buffer before it is believed [E-2]: where its grids are, their
+// headers (on the host), then every node by launches that agree on the first thing wrong.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "gpu/assemble.h"
+#include "gpu/grid_batch.h"
 #include "gpu/host_device.h"
+#include "gpu/node_levels.h"
 #include "gpu/source_view.h"
 
 namespace leafproof::gpu::adoption {
@@ -24,6 +28,69 @@ enum Fault : std::uint64_t {
   kOffset,      // mOffset is not the voxels before it, plus 1
 };
 const char* describe(Fault fault);
+
+inline constexpr std::int64_t kHeadBytes = kRootAt + kRootBytes;  // grid, tree, root: all headers
+
+/// Where the grids of a buffer begin, as far as their sizes can be believed: the last one listed
+/// may be broken. `offsets` has room for one entry for each kHeadBytes, and one more.
+struct WalkGrids {
+  const std::byte* memory;
+  std::int64_t bytes;
+  std::int64_t *count, *offsets;
+  LEAFPROOF_HD void operator()(std::int64_t) const {
+    std::int64_t grids = 0;
+    for (std::int64_t at = 0; at < bytes;) {
+      offsets[grids++] = at;
+      const std::int64_t left = bytes - at;
+      if (left < kHeadBytes) break;
+      const auto& grid = *reinterpret_cast<const nanovdb::GridData*>(memory + at);
+      const std::uint64_t size = grid.mGridSize;
+      if (size > static_cast<std::uint64_t>(left) || size % 32 != 0 ||
+          size < static_cast<std::uint64_t>(kHeadBytes)) {
+        break;
+      }
+      at += static_cast<std::int64_t>(size);
+    }
+    *count = grids;
+  }
+};
+
+/// The headers of each grid, with zeros where the buffer ends.
+struct CopyHeads {
+  const std::byte* memory;
+  std::int64_t bytes;
+  const std::int64_t* offsets;
+  std::byte* heads;
+  LEAFPROOF_HD void operator()(std::int64_t i) const {
+    const std::int64_t there = smaller(kHeadBytes, bytes - offsets[i]);
+    std::byte* to = heads + i * kHeadBytes;
+    for (std::int64_t b = 0; b < kHeadBytes; ++b) {
+      to[b] = b < there ? memory[offsets[i] + b] : std::byte{0};
+    }
+  }
+};
+
+struct CopyNumbers {
+  const std::int64_t* from;
+  std::int64_t* to;
+  LEAFPROOF_HD void operator()(std::int64_t i) const { to[i] = from[i]; }
+};
+
+/// The member whose headers are these bytes of the grid at `offset`, with `left` bytes to the end
+/// of the buffer; everything that later reads rely on is checked.
+MemberInfo read_header(const std::byte* head, std::int64_t left, std::int64_t offset,
+                       std::int64_t member);
+
+/// What the launches below found, as it is read back.
+struct NodesOnHost {
+  std::uint64_t leaf, lower, upper, tile;  // node << 8 | fault, or all ones
+  std::uint64_t disordered;                // 0 where tiles are not in canonical order
+};
+
+/// Refuses what was found, and completes the members' voxels and boxes. `heads`: all headers;
+/// `ends` and `boxes` as CopyEnds and BoxMembers wrote them.
+void check_found(const NodesOnHost& found, const std::vector<std::byte>& heads,
+                 const std::int64_t* ends, const Extent* boxes, std::vector<MemberInfo>& members);
 
 /// The least node with a fault: node << 8 | fault.
 LEAFPROOF_HD inline void report(std::uint64_t* first, std::int64_t node, Fault fault) {
@@ -67,16 +134,10 @@ template <class Node>
 struct CountChildren {
   SourceView view;
   LEAFPROOF_HD std::int64_t operator()(std::int64_t i) const {
+    using Level = LevelOf<Node>;
+    const Node& node = node_of<Node>(view, Level::place(view, i));
     std::int64_t children = 0;
-    if constexpr (sizeof(Node) == sizeof(LowerNode)) {
-      const auto place = view.lower_place(i);
-      const LowerNode& node = view.members[place.member].lowers[place.node];
-      for (int w = 0; w < kLowerWords; ++w) children += popcount(node.mChildMask.words()[w]);
-    } else {
-      const auto place = view.upper_place(i);
-      const UpperNode& node = view.members[place.member].uppers[place.node];
-      for (int w = 0; w < kUpperWords; ++w) children += popcount(node.mChildMask.words()[w]);
-    }
+    for (int w = 0; w < Level::kWords; ++w) children += popcount(node.mChildMask.words()[w]);
     return children;
   }
 };
@@ -87,64 +148,34 @@ LEAFPROOF_HD inline bool same_box(const Box& p, const Box& q) {
 
 /// Children of node i must be the nodes of the next level from `children_before` on, in the order
 /// of the mask, each within its slot; the node's box is that of its children's.
-struct CheckLowers {
+template <class Node>
+struct CheckNodes {
   SourceView view;
   const std::int64_t* children_before;
   std::uint64_t* first;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const auto place = view.lower_place(i);
-    const SourceMember& member = view.members[place.member];
-    const LowerNode& node = member.lowers[place.node];
-    const Coord origin = coord_of(node.mBBox.min()) >> kLowerLog;
-    std::int64_t child = children_before[i] - children_before[view.first_lower[place.member]];
-    const std::int64_t end = view.first_leaf[place.member + 1] - view.first_leaf[place.member];
+    using Level = LevelOf<Node>;
+    const auto place = Level::place(view, i);
+    const auto* children = Level::children(view.members[place.member]);
+    const Node& node = node_of<Node>(view, place);
+    const Coord origin = coord_of(node.mBBox.min()) >> Level::kLog;
+    const std::int64_t* first_child = Level::first_child(view);
+    std::int64_t child = children_before[i] - children_before[Level::first(view)[place.member]];
+    const std::int64_t end = first_child[place.member + 1] - first_child[place.member];
     Box box = nothing();
-    for (int w = 0; w < kLowerWords; ++w) {
+    for (int w = 0; w < Level::kWords; ++w) {
       if (node.mValueMask.words()[w] != 0) return report(first, i, kValueTile);
       for (std::uint64_t bits = node.mChildMask.words()[w]; bits != 0; bits &= bits - 1, ++child) {
         const int slot = w * 64 + lowest_bit(bits);
-        const std::byte* expected = reinterpret_cast<const std::byte*>(member.leaves + child);
+        const std::byte* expected = reinterpret_cast<const std::byte*>(children + child);
         if (child >= end ||
             node.mTable[slot].child != expected - reinterpret_cast<const std::byte*>(&node)) {
           return report(first, i, kChild);
         }
-        const Box voxels = voxels_of(member.leaves[child]);
-        if (!((voxels.min >> kLeafLog) == leaf_at(origin, slot)) ||
-            !((voxels.max >> kLeafLog) == leaf_at(origin, slot))) {
-          return report(first, i, kNodeBox);
-        }
-        box = united(box, voxels);
-      }
-    }
-    if (box.empty()) return report(first, i, kEmptyNode);
-    if (!same_box(box, voxels_of(node.mBBox))) report(first, i, kNodeBox);
-  }
-};
-
-struct CheckUppers {
-  SourceView view;
-  const std::int64_t* children_before;
-  std::uint64_t* first;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const auto place = view.upper_place(i);
-    const SourceMember& member = view.members[place.member];
-    const UpperNode& node = member.uppers[place.node];
-    const Coord origin = coord_of(node.mBBox.min()) >> kUpperLog;
-    std::int64_t child = children_before[i] - children_before[view.first_upper[place.member]];
-    const std::int64_t end = view.first_lower[place.member + 1] - view.first_lower[place.member];
-    Box box = nothing();
-    for (int w = 0; w < kUpperWords; ++w) {
-      if (node.mValueMask.words()[w] != 0) return report(first, i, kValueTile);
-      for (std::uint64_t bits = node.mChildMask.words()[w]; bits != 0; bits &= bits - 1, ++child) {
-        const int slot = w * 64 + lowest_bit(bits);
-        const std::byte* expected = reinterpret_cast<const std::byte*>(member.lowers + child);
-        if (child >= end ||
-            node.mTable[slot].child != expected - reinterpret_cast<const std::byte*>(&node)) {
-          return report(first, i, kChild);
-        }
-        const Box voxels = voxels_of(member.lowers[child].mBBox);
-        if (!((voxels.min >> kLowerLog) == lower_at(origin, slot)) ||
-            !((voxels.max >> kLowerLog) == lower_at(origin, slot))) {
+        const Box voxels = Level::voxels_of_child(children[child]);
+        const Coord at = Level::child_at(origin, slot);
+        if (!((voxels.min >> Level::kChildLog) == at) ||
+            !((voxels.max >> Level::kChildLog) == at)) {
           return report(first, i, kNodeBox);
         }
         box = united(box, voxels);
@@ -197,6 +228,20 @@ struct CopyEnds {
     ends[3 * m + 1] = leaves_before[view.first_lower[m]];
     ends[3 * m + 2] = lowers_before[view.first_upper[m]];
   }
+};
+
+/// Boxes of members from those of their upper nodes.
+struct BoxMembers {
+  SourceView view;
+  Extent* boxes;
+  LEAFPROOF_HD void range(std::int64_t m, std::int64_t& begin, std::int64_t& end) const {
+    begin = view.first_upper[m];
+    end = view.first_upper[m + 1];
+  }
+  LEAFPROOF_HD Extent value(std::int64_t m, std::int64_t i) const {
+    return {voxels_of(view.members[m].uppers[i - view.first_upper[m]].mBBox), 0};
+  }
+  LEAFPROOF_HD void store(std::int64_t m, const Extent& extent) const { boxes[m] = extent; }
 };
 
 }  // namespace leafproof::gpu::adoption

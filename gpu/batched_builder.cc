@@ -2,20 +2,76 @@
 
 #include <utility>
 
-#include "gpu/builder_state.h"
+#include "gpu/counting_executor.h"
+#include "gpu/host_executor.h"
+#include "gpu/passes_on.h"
 
 namespace leafproof::gpu {
 
-BatchedBuilder::BatchedBuilder(BuilderOptions options) : state_(std::make_unique<State>(options)) {}
+BatchedBuilder::BatchedBuilder(const BuilderOptions& options)
+    : passes_(std::make_unique<PassesOn<HostExecutor>>(
+          HostExecutor(options.threads, options.allocator, options.scratch), options)) {}
+BatchedBuilder::BatchedBuilder(std::unique_ptr<Passes> passes) : passes_(std::move(passes)) {}
 BatchedBuilder::~BatchedBuilder() = default;
 BatchedBuilder::BatchedBuilder(BatchedBuilder&&) noexcept = default;
 BatchedBuilder& BatchedBuilder::operator=(BatchedBuilder&&) noexcept = default;
 
+GridBatch BatchedBuilder::from_ijk(const VoxelLists& lists, const MapsAndNames& given) {
+  return passes_->from_ijk(lists, given);
+}
+GridBatch BatchedBuilder::from_points(const PointLists& points, const MapsAndNames& given) {
+  return passes_->from_points(points, given);
+}
+GridBatch BatchedBuilder::refine(const GridBatch& source, Triple factor) {
+  return passes_->refine(source, factor, nullptr);
+}
+GridBatch BatchedBuilder::refine(const GridBatch& source, Triple factor, const VoxelFlags& mask) {
+  return passes_->refine(source, factor, &mask);
+}
+GridBatch BatchedBuilder::coarsen(const GridBatch& source, Triple factor) {
+  return passes_->coarsen(source, factor);
+}
+GridBatch BatchedBuilder::dilate_box(const GridBatch& source, Triple lo, Triple hi) {
+  return passes_->dilate_box(source, lo, hi);
+}
+GridBatch BatchedBuilder::dual(const GridBatch& source) {
+  return passes_->dual(source);
+}
+GridBatch BatchedBuilder::erode_box(const GridBatch& source, Triple lo, Triple hi) {
+  return passes_->erode_box(source, lo, hi);
+}
+GridBatch BatchedBuilder::prune(const GridBatch& source, const VoxelFlags& mask) {
+  return passes_->prune(source, mask);
+}
+GridBatch BatchedBuilder::merge(const GridBatch& source, const GridBatch& other) {
+  return passes_->combine(SetOperation::Merge, source, other);
+}
+GridBatch BatchedBuilder::intersect(const GridBatch& source, const GridBatch& other) {
+  return passes_->combine(SetOperation::Intersect, source, other);
+}
+GridBatch BatchedBuilder::subtract(const GridBatch& source, const GridBatch& other) {
+  return passes_->combine(SetOperation::Subtract, source, other);
+}
+GridBatch BatchedBuilder::rebuild(const GridBatch& view) {
+  return passes_->rebuild(view);
+}
+GridBatch BatchedBuilder::adopt(std::shared_ptr<std::byte> memory, std::size_t bytes) {
+  return passes_->adopt(std::move(memory), bytes);
+}
+std::shared_ptr<std::byte> BatchedBuilder::to_device(std::span<const std::byte> bytes) {
+  return passes_->to_device(bytes);
+}
+GridBatch BatchedBuilder::to_host(const GridBatch& batch) {
+  return passes_->to_host(batch);
+}
+const Costs& BatchedBuilder::costs() const {
+  return passes_->costs();
+}
 int BatchedBuilder::synchronisations() const {
-  return state_->synchronisations;
+  return static_cast<int>(costs().synchronisations);
 }
 std::size_t BatchedBuilder::peak_scratch() const {
-  return state_->workspace.peak();
+  return passes_->peak_scratch();
 }
 
 }  // namespace leafproof::gpu

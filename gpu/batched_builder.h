@@ -8,6 +8,7 @@
 // A builder owns a workspace that it reuses from build to build; use one builder per thread (there
 // is no global state). Sources may be views [T-9]. Every refusal is an Error [E-1] and leaves
 // nothing behind. A build synchronises at most twice whatever B is, and allocates its result once.
+// This header has no CUDA and no TBB in it.
 #pragma once
 
 #include <array>
@@ -16,26 +17,36 @@
 #include <span>
 #include <string>
 
-#include "gpu/discover.h"
+#include "gpu/costs.h"
+#include "gpu/engine.h"
 #include "gpu/error.h"
 #include "gpu/grid_batch.h"
-#include "gpu/host_executor.h"
 #include "gpu/memory.h"
 
 namespace leafproof::gpu {
 
 using Triple = std::array<std::int64_t, 3>;  // x, y, z
 
-struct BuilderOptions {
+/// What a build may do, whoever runs it.
+struct BuildSettings {
   Engine engine = Engine::Mask;  // how target leaves are found; the result is the same
-  Threads threads = Threads::Tbb;
-  Allocator allocator = system_allocator();              // of results
-  Allocator scratch = system_allocator();                // of the workspace
   std::int64_t scratch_budget = std::int64_t{64} << 20;  // up to here scratch is sized by a bound,
                                                          // without asking what is really needed
-  std::int64_t max_bytes = std::int64_t{1} << 40;        // a larger result is refused before it is
-                                                         // allocated (CapacityExceeded)
+  // A larger result, or a build whose scratch and result together would be more than max_memory, is
+  // refused before it is allocated (CapacityExceeded, with the size).
+  std::int64_t max_bytes = std::int64_t{1} << 40;
+  std::int64_t max_memory = std::int64_t{1} << 40;
+  bool trace = false;  // list each launch in costs()
 };
+
+struct BuilderOptions : BuildSettings {
+  Threads threads = Threads::Tbb;
+  Allocator allocator = system_allocator();  // of results
+  Allocator scratch = system_allocator();    // of the workspace
+};
+
+// What the lists below point to is read by launches: it lies in memory that the builder works in
+// (plain memory for the host, see to_device()). Offsets and maps are always on the host.
 
 /// Voxels of all members, one after the other: `ijk` is [N, 3] row-major, `offsets` (B+1) says
 /// where each member's rows begin. Any order, repeats allowed.
@@ -59,9 +70,14 @@ struct MapsAndNames {
   std::span<const std::string> names;
 };
 
+class Passes;
+
 class BatchedBuilder {
  public:
-  explicit BatchedBuilder(BuilderOptions options = {});
+  /// On the CPU.
+  explicit BatchedBuilder(const BuilderOptions& options = {});
+  /// On another executor: see cuda_builder.h and strict_builder.h.
+  explicit BatchedBuilder(std::unique_ptr<Passes> passes);
   ~BatchedBuilder();
   BatchedBuilder(BatchedBuilder&&) noexcept;
   BatchedBuilder& operator=(BatchedBuilder&&) noexcept;
@@ -94,13 +110,19 @@ class BatchedBuilder {
   /// brought into order (a copy). 32-byte aligned. O(bytes touched).
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
-  /// Of the last build: synchronisations, and the most scratch that any build so far used.
+  /// A copy in the memory that the builder works in, and a batch copied from there to plain memory.
+  /// For a builder on the host both are plain copies.
+  std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes);
+  GridBatch to_host(const GridBatch& batch);
+
+  /// Of the last build.
+  const Costs& costs() const;
   int synchronisations() const;
+  /// The most scratch that any build so far used.
   std::size_t peak_scratch() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Passes> passes_;
 };
 
 }  // namespace leafproof::gpu

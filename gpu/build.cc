@@ -79,6 +79,7 @@ GridBatch finish(const PassPlan& plan, const Placement& placement,
                  std::shared_ptr<std::byte> memory, const std::vector<Extent>& extents) {
   auto storage = std::make_shared<GridStorage>();
   storage->bytes = placement.grid_bytes;
+  storage->total_bytes = placement.total_bytes;
   const DeviceMetadata device = metadata_at(placement, memory.get());
   storage->metadata = {device.voxel_offsets, device.leaf_offsets, device.leaf_member,
                        device.voxel_counts,  device.boxes,        device.voxel_sizes,

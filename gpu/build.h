@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gpu/assemble.h"
+#include "gpu/batched_builder.h"
 #include "gpu/discover.h"
 #include "gpu/error.h"
 #include "gpu/executor.h"
@@ -25,12 +26,6 @@
 namespace leafproof::gpu {
 
 inline constexpr std::uint64_t kInRange = ~std::uint64_t{0};
-
-struct BuildSettings {
-  Engine engine = Engine::Mask;
-  Allocator allocator;
-  std::int64_t scratch_budget = 0, max_bytes = 0;
-};
 
 /// The parts of a build that end up in one read-back, contiguous in scratch.
 struct Summary {
@@ -235,8 +230,7 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
   bool zeroed = false;
   std::shared_ptr<std::byte> memory;
   if (placement.total_bytes > 0) {
-    memory = allocate_shared(settings.allocator, static_cast<std::size_t>(placement.total_bytes),
-                             &zeroed);
+    memory = executor.result_bytes(static_cast<std::size_t>(placement.total_bytes), &zeroed);
     if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
   }
   const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());

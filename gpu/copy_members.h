@@ -5,6 +5,7 @@
 
 #include "gpu/assemble.h"
 #include "gpu/build.h"
+#include "gpu/node_levels.h"
 
 namespace leafproof::gpu::copying {
 
@@ -29,22 +30,20 @@ LEAFPROOF_HD void copy_node(Node* to, const Node* from, int words) {
   }
 }
 
-struct CopyUppers {
+template <class Node>
+struct CopyNodes {
   SourceView source;
   const MemberTarget* targets;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const auto place = source.upper_place(i);
-    copy_node(targets[place.member].upper(place.node),
-              source.members[place.member].uppers + place.node, kUpperWords);
-  }
-};
-struct CopyLowers {
-  SourceView source;
-  const MemberTarget* targets;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
-    const auto place = source.lower_place(i);
-    copy_node(targets[place.member].lower(place.node),
-              source.members[place.member].lowers + place.node, kLowerWords);
+    using Level = LevelOf<Node>;
+    const auto place = Level::place(source, i);
+    const MemberTarget& target = targets[place.member];
+    const Node* from = &node_of<Node>(source, place);
+    if constexpr (Level::kLog == kUpperLog) {
+      copy_node(target.upper(place.node), from, Level::kWords);
+    } else {
+      copy_node(target.lower(place.node), from, Level::kWords);
+    }
   }
 };
 struct CopyLeaves {
@@ -89,8 +88,7 @@ GridBatch copy_members(E& executor, const GridBatch& source, const SourceView& v
   }
   Placement placement = place(plan, starts, settings.max_bytes);
   bool zeroed = false;
-  auto memory =
-      allocate_shared(settings.allocator, static_cast<std::size_t>(placement.total_bytes), &zeroed);
+  auto memory = executor.result_bytes(static_cast<std::size_t>(placement.total_bytes), &zeroed);
   if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
   const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
   const DeviceMetadata metadata = metadata_at(placement, memory.get());
@@ -100,8 +98,8 @@ GridBatch copy_members(E& executor, const GridBatch& source, const SourceView& v
   const Count size{source.size()};
   using namespace discovery;
   executor.for_each_index(size, copying::CopyTiles{view, targets}, kHeavy);
-  executor.for_each_index({view.uppers}, copying::CopyUppers{view, targets}, kHeavy);
-  executor.for_each_index({view.lowers}, copying::CopyLowers{view, targets}, kHeavy);
+  executor.for_each_index({view.uppers}, copying::CopyNodes<UpperNode>{view, targets}, kHeavy);
+  executor.for_each_index({view.lowers}, copying::CopyNodes<LowerNode>{view, targets}, kHeavy);
   executor.for_each_index({view.leaves}, copying::CopyLeaves{view, targets, metadata.leaf_member},
                           kLight);
   executor.for_each_index(size, assembly::WriteHeaders{targets, source.size()}, kHeavy);

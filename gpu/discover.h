@@ -8,13 +8,12 @@
 
 #include <cstdint>
 
+#include "gpu/engine.h"
 #include "gpu/executor.h"
 #include "gpu/leaf_set.h"
 #include "gpu/rules.h"
 
 namespace leafproof::gpu {
-
-enum class Engine { Mask, Sort };
 
 /// How much discovery may find: exact, or bounds from boxes and the rule's reach.
 struct Bounds {

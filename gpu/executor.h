@@ -2,14 +2,15 @@
 // written once against it, as small trivially copyable functors over index ranges; nothing else in
 // the builder knows where memory is or who runs a launch.
 //
-// Work is stream-ordered: each call sees the results of those before it. Scratch is uninitialised,
-// belongs to one build, and may be memory that the host cannot read; read_back() is the only way to
-// look, and the only synchronisation.
+// Work is stream-ordered: each call sees the results of those before it. Scratch and results are
+// uninitialised and may be memory that the host cannot read; read_back() is the only way to look,
+// and the only synchronisation.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "gpu/arithmetic.h"
 #include "gpu/host_device.h"
@@ -53,12 +54,16 @@ struct SegmentFunctor {
 
 template <class E>
 concept Executor = requires(E e, void* to, const void* from, std::size_t bytes, Count n,
-                            std::int64_t* numbers, std::uint64_t* keys) {
-  // Uninitialised scratch of this build, 256-byte aligned; Error(OutOfMemory) when there is none.
+                            std::int64_t* numbers, std::uint64_t* keys, bool* zeroed) {
+  // A new build: the scratch of the last one is free again.
+  e.begin();
+  // Scratch of this build, 256-byte aligned; Error(OutOfMemory) when there is none.
   { e.scratch_bytes(bytes) } -> std::same_as<void*>;
+  // Memory of a result, 32-byte aligned at least; *zeroed where every byte is known to be zero.
+  { e.result_bytes(bytes, zeroed) } -> std::same_as<std::shared_ptr<std::byte>>;
   // Sets bytes to zero.
   e.zero(to, bytes);
-  // From host memory to scratch; from scratch to host memory, waiting for all work before it.
+  // From host memory, which may go when this returns; to host memory, waiting for all work before.
   e.upload(to, from, bytes);
   e.read_back(to, from, bytes);
   // functor(i) for every i, in any order, at once. `grain`: items worth a task of their own.

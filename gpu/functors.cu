@@ -95,13 +95,14 @@ void compile_every_functor() {
                    RankMask<kLowerWords>, RankMask<kUpperWords>, ListLowers, StartMembers, CopyLast,
                    SelectVoxels, WriteHeaders, WriteUppers, WriteLowers, WriteOffsets,
                    WriteLowerBoxes, WriteUpperBoxes, WriteExtents, WriteMetadata,
-                   copying::CopyTiles, copying::CopyUppers, copying::CopyLowers,
+                   copying::CopyTiles, copying::CopyNodes<UpperNode>, copying::CopyNodes<LowerNode>,
                    copying::CopyLeaves, CopyLeaf, FindOutOfRange, adoption::CheckLeaves,
-                   adoption::CheckOffsets, adoption::CheckLowers, adoption::CheckUppers,
-                   adoption::CheckTiles, adoption::CopyEnds>();
+                   adoption::CheckOffsets, adoption::CheckNodes<LowerNode>,
+                   adoption::CheckNodes<UpperNode>, adoption::CheckTiles, adoption::CopyEnds,
+                   adoption::WalkGrids, adoption::CopyHeads, adoption::CopyNumbers>();
   compile_values<ValueAt, StaysLower, StaysUpper, VoxelsOf, adoption::CountChildren<LowerNode>,
                  adoption::CountChildren<UpperNode>>();
-  compile_segments<ReduceLeaves, ReduceLowers, ReduceUppers>();
+  compile_segments<ReduceLeaves, ReduceLowers, ReduceUppers, adoption::BoxMembers>();
 }
 
 }  // namespace leafproof::gpu

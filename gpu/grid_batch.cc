@@ -1,6 +1,7 @@
 #include "gpu/grid_batch.h"
 
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "gpu/error.h"
@@ -72,6 +73,26 @@ std::span<const std::byte> GridBatch::bytes() const {
                 "a view has no buffer of its own; rebuild it first");
   }
   return {storage_->memory.get(), static_cast<std::size_t>(storage_->bytes)};
+}
+
+GridBatch GridBatch::moved_to(std::shared_ptr<std::byte> memory) const {
+  auto storage = std::make_shared<GridStorage>(*storage_);
+  const auto moved = [&](auto& pointer) {
+    if (pointer == nullptr) return;
+    const auto* at = reinterpret_cast<const std::byte*>(pointer);
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+        memory.get() + (at - storage_->memory.get()));
+  };
+  MetadataPointers& metadata = storage->metadata;
+  moved(metadata.voxel_offsets);
+  moved(metadata.leaf_offsets);
+  moved(metadata.leaf_member);
+  moved(metadata.voxel_counts);
+  moved(metadata.boxes);
+  moved(metadata.voxel_sizes);
+  moved(metadata.origins);
+  storage->memory = std::move(memory);
+  return {std::move(storage), selection_, is_view_};
 }
 
 std::vector<std::uint64_t> GridBatch::byte_offsets() const {

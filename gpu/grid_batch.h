@@ -54,6 +54,7 @@ struct MetadataPointers {
 struct GridStorage {
   std::shared_ptr<std::byte> memory;  // grids, then metadata; 32-byte aligned
   std::int64_t bytes = 0;             // of the grids
+  std::int64_t total_bytes = 0;       // with the metadata behind them
   std::vector<MemberInfo> members;
   MetadataPointers metadata;
   bool canonical = true;       // every byte is as [G-6] says: built here
@@ -90,6 +91,9 @@ class GridBatch {
   std::span<const std::byte> bytes() const;
   /// Where each grid begins, and where the last ends (B+1).
   std::vector<std::uint64_t> byte_offsets() const;
+
+  /// The same batch or view over a copy of the whole buffer.
+  GridBatch moved_to(std::shared_ptr<std::byte> memory) const;
 
   const std::shared_ptr<const GridStorage>& storage() const { return storage_; }
 

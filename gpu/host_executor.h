@@ -13,23 +13,23 @@
 #include <type_traits>
 #include <vector>
 
+#include "gpu/engine.h"
 #include "gpu/executor.h"
 #include "gpu/memory.h"
 #include "gpu/sort_keys.h"
 
 namespace leafproof::gpu {
 
-enum class Threads {
-  Tbb,     // TBB's arena of the calling thread
-  Serial,  // the calling thread alone
-  Own,  // four plain threads a launch, in scattered order: for race detectors, which TBB confuses
-};
-
 class HostExecutor {
  public:
-  HostExecutor(Workspace& workspace, Threads threads) : workspace_(workspace), threads_(threads) {}
+  HostExecutor(Threads threads, Allocator results, Allocator scratch)
+      : threads_(threads), results_(results), workspace_(scratch) {}
 
+  void begin() { workspace_.reset(); }
   void* scratch_bytes(std::size_t bytes) { return workspace_.take(bytes); }
+  std::shared_ptr<std::byte> result_bytes(std::size_t bytes, bool* zeroed) {
+    return allocate_shared(results_, bytes, zeroed);
+  }
 
   void zero(void* to, std::size_t bytes) {
     constexpr std::size_t kPart = std::size_t{1} << 20;
@@ -45,7 +45,6 @@ class HostExecutor {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
   void read_back(void* to, const void* from, std::size_t bytes) {
-    ++synchronisations_;
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
 
@@ -104,8 +103,6 @@ class HostExecutor {
     });
   }
 
-  int synchronisations() const { return synchronisations_; }
-
  private:
   template <class Value>
   static std::int64_t scan_part(std::int64_t begin, std::int64_t end, std::int64_t sum,
@@ -138,9 +135,9 @@ class HostExecutor {
     }
   }
 
-  Workspace& workspace_;
   Threads threads_;
-  int synchronisations_ = 0;
+  Allocator results_;
+  Workspace workspace_;
 };
 
 static_assert(Executor<HostExecutor>);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "gpu/axis_relation.h"
+#include "gpu/engine.h"
 #include "gpu/leaf_mask.h"
 #include "gpu/source_view.h"
 
@@ -470,8 +471,6 @@ struct ErodeRule {
     return mask;
   }
 };
-
-enum class SetOperation { Merge, Intersect, Subtract };
 
 /// merge, intersect, subtract [T-6], member by member. The leaves of `source` come first, then, for
 /// a merge, those of `other`.

@@ -1,25 +1,13 @@
-// What the parts of the host's builder share: options, workspace, and how a batch becomes a source.
+// How a batch becomes a source: its members and prefix sums as tables in scratch.
 #pragma once
 
 #include <vector>
 
-#include "gpu/batched_builder.h"
-#include "gpu/build.h"
+#include "gpu/executor.h"
+#include "gpu/grid_batch.h"
 #include "gpu/source_view.h"
 
 namespace leafproof::gpu {
-
-struct BatchedBuilder::State {
-  explicit State(const BuilderOptions& given) : options(given), workspace(given.scratch) {}
-
-  BuilderOptions options;
-  Workspace workspace;
-  int synchronisations = 0;
-
-  BuildSettings settings() const {
-    return {options.engine, options.allocator, options.scratch_budget, options.max_bytes};
-  }
-};
 
 /// The batch or view as the device sees it; its tables live in the executor's scratch.
 template <Executor E>
@@ -58,17 +46,6 @@ SourceView upload_view(E& executor, const GridBatch& batch) {
   view.uppers = upper[size];
   view.tiles_in_order = batch.storage()->tiles_in_order;
   return view;
-}
-
-/// Names and maps of the result: those of the source.
-inline PassPlan plan_like(const char* operation, const GridBatch& source) {
-  PassPlan plan;
-  plan.operation = operation;
-  for (std::int64_t m = 0; m < source.size(); ++m) {
-    plan.maps.push_back(source.member(m).map);
-    plan.names.push_back(source.member(m).name);
-  }
-  return plan;
 }
 
 }  // namespace leafproof::gpu

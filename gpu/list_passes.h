@@ -1,89 +1,49 @@
-// from_ijk and from_points on the host executor: checks, boxes, and the choice between a dense
+// from_ijk and from_points [T-1] on any executor: checks, boxes, and the choice between a dense
 // array and sorted keys. Two synchronisations: the boxes of the members, then counts.
+#pragma once
+
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "gpu/builder_state.h"
+#include "gpu/build.h"
 #include "gpu/list_rules.h"
-#include "gpu/map_rules.h"
+#include "gpu/pass_checks.h"
 #include "gpu/pass_plan.h"
+#include "gpu/passes_on.h"
 
 namespace leafproof::gpu {
-namespace {
 
-constexpr std::int64_t kDenseBytesPerRow = 24;  // up to here a dense array is the faster way
-
-/// B, from offsets that are what they should be.
-std::int64_t check_offsets(const char* operation, std::span<const std::int64_t> offsets,
-                           std::size_t numbers) {
-  const auto refuse = [&](std::string value, std::string reason,
-                          std::optional<std::int64_t> member = {}) {
-    throw Error(ErrorKind::ShapeMismatch, operation, "offsets", std::move(value), std::move(reason),
-                member);
-  };
-  if (numbers % 3 != 0) {
-    throw Error(ErrorKind::ShapeMismatch, operation, "rows", std::to_string(numbers) + " numbers",
-                "a list is [N, 3]");
-  }
-  const auto rows = static_cast<std::int64_t>(numbers / 3);
-  if (offsets.empty()) refuse("no number", "there are B+1 offsets");
-  if (offsets.front() != 0) refuse(std::to_string(offsets.front()), "offsets begin at 0", 0);
-  for (std::size_t m = 1; m < offsets.size(); ++m) {
-    if (offsets[m] < offsets[m - 1]) {
-      refuse(std::to_string(offsets[m]), "offsets do not decrease",
-             static_cast<std::int64_t>(m) - 1);
-    }
-  }
-  if (offsets.back() != rows) {
-    refuse(std::to_string(offsets.back()),
-           "offsets end at the number of rows, " + std::to_string(rows));
-  }
-  return static_cast<std::int64_t>(offsets.size()) - 1;
-}
-
-template <class T>
-std::vector<T> one_each(const char* operation, const char* argument, std::span<const T> given,
-                        std::int64_t size) {
-  const auto n = static_cast<std::size_t>(size);
-  if (given.empty()) return std::vector<T>(n);
-  if (given.size() == 1) return std::vector<T>(n, given.front());
-  if (given.size() != n) {
-    throw Error(ErrorKind::ShapeMismatch, operation, argument,
-                std::to_string(given.size()) + " given",
-                "there is none, one for all, or one for each of " + std::to_string(size));
-  }
-  return {given.begin(), given.end()};
-}
-
-PassPlan plan_for(const char* operation, std::int64_t size, const MapsAndNames& given) {
-  PassPlan plan;
-  plan.operation = operation;
-  plan.maps = one_each(operation, "maps", given.maps, size);
-  plan.names = one_each(operation, "names", given.names, size);
-  for (std::int64_t m = 0; m < size; ++m) {
-    check_map(operation, plan.maps[static_cast<std::size_t>(m)], m);
-    check_name(operation, plan.names[static_cast<std::size_t>(m)], m);
-  }
-  return plan;
-}
-
-Count chunks_of(const Rows& rows) {
-  return {(rows.rows + kChunk - 1) / kChunk};
-}
-
-/// Flags of quantising, and the corners of all members: one read-back.
+/// What one read-back tells of rows: the first that cannot be voxels, and the members' boxes.
 struct Measured {
   std::uint64_t not_finite = kInRange, out_of_range = kInRange;
   std::int64_t runs = 0;  // no fewer than there are lower nodes
   std::vector<Box> boxes;
 };
 
+namespace lists {
+
+inline constexpr std::int64_t kDenseBytesPerRow = 24;  // up to here a dense array is the faster way
+inline constexpr auto kNoCheck = [](std::uint64_t) {};
+
+inline Count chunks_of(const Rows& rows) {
+  return {(rows.rows + kChunk - 1) / kChunk};
+}
+
+/// Rows in device memory, with their offsets brought there.
+template <Executor E>
+Rows upload_rows(E& executor, const std::int32_t* ijk, std::span<const std::int64_t> offsets) {
+  auto* device = scratch<std::int64_t>(executor, static_cast<std::int64_t>(offsets.size()));
+  executor.upload(device, offsets.data(), offsets.size_bytes());
+  return {ijk, device, static_cast<std::int64_t>(offsets.size()) - 1, offsets.back()};
+}
+
+/// Where launches leave what is Measured.
+template <Executor E>
 class Measurement {
  public:
-  Measurement(HostExecutor& executor, std::int64_t size) : executor_(executor), size_(size) {
+  Measurement(E& executor, std::int64_t size) : executor_(executor), size_(size) {
     std::vector<std::uint64_t> ones(numbers(), kInRange);
     ones[2] = 0;
     device_ = scratch<std::uint64_t>(executor, static_cast<std::int64_t>(numbers()));
@@ -111,18 +71,41 @@ class Measurement {
 
  private:
   std::size_t numbers() const { return 3 + 6 * static_cast<std::size_t>(size_); }
-  HostExecutor& executor_;
+  E& executor_;
   std::int64_t size_;
   std::uint64_t* device_;
 };
 
-constexpr auto kNoCheck = [](std::uint64_t) {};
+inline std::int64_t member_of_row(std::span<const std::int64_t> offsets, std::uint64_t row) {
+  return std::upper_bound(offsets.begin(), offsets.end(), static_cast<std::int64_t>(row)) -
+         offsets.begin() - 1;
+}
+
+/// Throws for the first row that cannot be a voxel.
+template <Executor E>
+void check_rows(E& executor, const PointLists& points, const Measured& measured) {
+  const bool finite = measured.not_finite == kInRange;
+  const std::uint64_t row = finite ? measured.out_of_range : measured.not_finite;
+  if (row == kInRange) return;
+  const std::int64_t member = member_of_row(points.offsets, row);
+  double p[3] = {};
+  executor.read_back(p, points.xyz.data() + 3 * row, sizeof p);
+  throw Error(
+      finite ? ErrorKind::OutOfRange : ErrorKind::InvalidArgument, "from_points", "points",
+      "(" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " + std::to_string(p[2]) + ")",
+      finite ? "its voxel is outside the 32-bit lattice" : "points must be finite", member,
+      static_cast<std::int64_t>(row) - points.offsets[static_cast<std::size_t>(member)]);
+}
+
+}  // namespace lists
 
 /// Engine mask where the boxes are small for their rows: nothing is sorted but tiles, and those are
 /// known from the boxes.
-GridBatch build_dense(HostExecutor& executor, const Rows& rows, const PassPlan& plan,
-                      const BuildSettings& settings) {
+template <Executor Inner>
+GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   using namespace discovery;
+  using namespace lists;
+  E& executor = executor_;
   const std::int64_t size = plan.size();
   std::vector<DenseMember> members;
   std::vector<std::int64_t> first_line{0};
@@ -177,15 +160,17 @@ GridBatch build_dense(HostExecutor& executor, const Rows& rows, const PassPlan& 
   executor.for_each_index({rule.lines}, MarkLeaves<DenseRule>{rule, set}, kMedium);
   rank_nodes(executor, set);
 
-  building::SummaryBlock<HostExecutor> block(executor, size);
-  return build_from(executor, rule, set, plan, settings, block, true, kNoCheck);
+  building::SummaryBlock<E> block(executor, size);
+  return build_from(executor, rule, set, plan, settings_, block, true, kNoCheck);
 }
 
 /// Engine sort, and any input that is thin in its boxes.
+template <Executor Inner>
 template <class Key>
-GridBatch build_sorted(HostExecutor& executor, const Rows& rows, const PassPlan& plan,
-                       const BuildSettings& settings, std::int64_t runs) {
+GridBatch PassesOn<Inner>::build_sorted(const Rows& rows, const PassPlan& plan, std::int64_t runs) {
   using namespace discovery;
+  using namespace lists;
+  E& executor = executor_;
   auto* keys = scratch<Key>(executor, rows.rows);
   auto* found = scratch<std::int64_t>(executor, 2);
   executor.for_each_index(chunks_of(rows), ListVoxels<Key>{rows, plan.codec, keys}, 2);
@@ -205,78 +190,54 @@ GridBatch build_sorted(HostExecutor& executor, const Rows& rows, const PassPlan&
   executor.exclusive_scan(n, Begins<Key>{keys, 9}, leaf_index);
   executor.for_each_index(n, StartLeaves<Key>{leaf_index, first_key, n}, kLight);
   const LeafSet set = read_keys(executor, plan.codec, keys, n, 9, bounds);
-  building::SummaryBlock<HostExecutor> block(executor, plan.size());
+  building::SummaryBlock<E> block(executor, plan.size());
   SortedRule<Key> rule;
   rule.keys = keys;
   rule.first_key = first_key;
-  return build_from(executor, rule, set, plan, settings, block, true, kNoCheck);
+  return build_from(executor, rule, set, plan, settings_, block, true, kNoCheck);
 }
 
 /// Boxes are measured: choose, and build.
-GridBatch build_rows(HostExecutor& executor, const Rows& rows, PassPlan plan,
-                     const BuildSettings& settings, Measured measured) {
+template <Executor Inner>
+GridBatch PassesOn<Inner>::build_rows(const Rows& rows, PassPlan plan, Measured measured) {
+  using namespace lists;
   std::int64_t cell_count = 0;
   plan.images = std::move(measured.boxes);
   for (const Box& box : plan.images) {
     cell_count = saturating_add(cell_count, cells(box, kLeafLog));
   }
   const std::int64_t dense_bytes = saturating_mul(cell_count, sizeof(LeafMask));
-  if (settings.engine == Engine::Mask && dense_bytes / kDenseBytesPerRow <= rows.rows) {
-    return build_dense(executor, rows, plan, settings);
+  if (settings_.engine == Engine::Mask && dense_bytes / kDenseBytesPerRow <= rows.rows) {
+    return build_dense(rows, plan);
   }
   plan.codec = codec_for(plan.images);
-  return plan.codec.bits() + 9 <= 64
-             ? build_sorted<std::uint64_t>(executor, rows, plan, settings, measured.runs)
-             : build_sorted<TileKey>(executor, rows, plan, settings, measured.runs);
+  return plan.codec.bits() + 9 <= 64 ? build_sorted<std::uint64_t>(rows, plan, measured.runs)
+                                     : build_sorted<TileKey>(rows, plan, measured.runs);
 }
 
-std::int64_t member_of_row(std::span<const std::int64_t> offsets, std::uint64_t row) {
-  return std::upper_bound(offsets.begin(), offsets.end(), static_cast<std::int64_t>(row)) -
-         offsets.begin() - 1;
-}
-
-/// Throws for the first row that cannot be a voxel.
-void check_rows(const PointLists& points, const Measured& measured) {
-  const bool finite = measured.not_finite == kInRange;
-  const std::uint64_t row = finite ? measured.out_of_range : measured.not_finite;
-  if (row == kInRange) return;
-  const std::int64_t member = member_of_row(points.offsets, row);
-  const double* p = points.xyz.data() + 3 * row;
-  throw Error(
-      finite ? ErrorKind::OutOfRange : ErrorKind::InvalidArgument, "from_points", "points",
-      "(" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " + std::to_string(p[2]) + ")",
-      finite ? "its voxel is outside the 32-bit lattice" : "points must be finite", member,
-      static_cast<std::int64_t>(row) - points.offsets[static_cast<std::size_t>(member)]);
-}
-
-}  // namespace
-
-GridBatch BatchedBuilder::from_ijk(const VoxelLists& lists, const MapsAndNames& given) {
-  const std::int64_t size = check_offsets("from_ijk", lists.offsets, lists.ijk.size());
+template <Executor Inner>
+GridBatch PassesOn<Inner>::from_ijk(const VoxelLists& given_rows, const MapsAndNames& given) {
+  using namespace lists;
+  E& executor = begin("from_ijk");
+  const std::int64_t size = check_offsets("from_ijk", given_rows.offsets, given_rows.ijk.size());
   PassPlan plan = plan_for("from_ijk", size, given);
-  state_->synchronisations = 0;
   if (size == 0) return GridBatch();
-  state_->workspace.reset();
-  HostExecutor executor(state_->workspace, state_->options.threads);
-  const Rows rows{lists.ijk.data(), lists.offsets.data(), size, lists.offsets.back()};
-  Measurement measurement(executor, size);
+  const Rows rows = upload_rows(executor, given_rows.ijk.data(), given_rows.offsets);
+  Measurement<E> measurement(executor, size);
   executor.for_each_index(chunks_of(rows),
                           MeasureRows{rows, measurement.corners(), measurement.runs()}, 2);
-  GridBatch result =
-      build_rows(executor, rows, std::move(plan), state_->settings(), measurement.read());
-  state_->synchronisations = executor.synchronisations();
-  return result;
+  return build_rows(rows, std::move(plan), measurement.read());
 }
 
-GridBatch BatchedBuilder::from_points(const PointLists& points, const MapsAndNames& given) {
+template <Executor Inner>
+GridBatch PassesOn<Inner>::from_points(const PointLists& points, const MapsAndNames& given) {
+  using namespace lists;
+  E& executor = begin("from_points");
   const std::int64_t size = check_offsets("from_points", points.offsets, points.xyz.size());
   PassPlan plan = plan_for("from_points", size, given);
-  state_->synchronisations = 0;
   if (size == 0) return GridBatch();
-  state_->workspace.reset();
-  HostExecutor executor(state_->workspace, state_->options.threads);
   auto* ijk = scratch<std::int32_t>(executor, 3 * points.offsets.back());
-  const Rows rows{ijk, points.offsets.data(), size, points.offsets.back()};
+  const Rows rows = upload_rows(executor, ijk, points.offsets);
   auto* maps = scratch<double>(executor, 6 * size);
   std::vector<double> numbers;
   for (const MemberMap& map : plan.maps) {
@@ -286,7 +247,7 @@ GridBatch BatchedBuilder::from_points(const PointLists& points, const MapsAndNam
     numbers.insert(numbers.end(), map.origin.begin(), map.origin.end());
   }
   executor.upload(maps, numbers.data(), numbers.size() * sizeof(double));
-  Measurement measurement(executor, size);
+  Measurement<E> measurement(executor, size);
   executor.for_each_index(chunks_of(rows),
                           QuantisePoints{points.xyz.data(), rows, maps, maps + 3 * size, ijk,
                                          measurement.not_finite(), measurement.out_of_range()},
@@ -294,11 +255,13 @@ GridBatch BatchedBuilder::from_points(const PointLists& points, const MapsAndNam
   executor.for_each_index(chunks_of(rows),
                           MeasureRows{rows, measurement.corners(), measurement.runs()}, 2);
   Measured measured = measurement.read();
-  check_rows(points, measured);
-  GridBatch result =
-      build_rows(executor, rows, std::move(plan), state_->settings(), std::move(measured));
-  state_->synchronisations = executor.synchronisations();
-  return result;
+  check_rows(executor, points, measured);
+  return build_rows(rows, std::move(plan), std::move(measured));
 }
 
 }  // namespace leafproof::gpu
+
+/// Compiles the passes of this file for an executor.
+#define LEAFPROOF_LIST_PASSES_ON(Inner)                                                 \
+  template GridBatch PassesOn<Inner>::from_ijk(const VoxelLists&, const MapsAndNames&); \
+  template GridBatch PassesOn<Inner>::from_points(const PointLists&, const MapsAndNames&)
