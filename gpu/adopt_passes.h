@@ -118,7 +118,7 @@ std::shared_ptr<std::byte> PassesOn<Inner>::to_device(std::span<const std::byte>
 template <Executor Inner>
 GridBatch PassesOn<Inner>::to_host(const GridBatch& batch) {
   const GridStorage& from = *batch.storage();
-  if (from.members.empty()) return batch;
+  if (from.members.empty() || Inner::kHostMemory) return batch;
   E& executor = begin("to_host");
   bool zeroed = false;
   const auto bytes = static_cast<std::size_t>(from.total_bytes);

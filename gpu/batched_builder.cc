@@ -64,6 +64,9 @@ std::shared_ptr<std::byte> BatchedBuilder::to_device(std::span<const std::byte> 
 GridBatch BatchedBuilder::to_host(const GridBatch& batch) {
   return passes_->to_host(batch);
 }
+bool BatchedBuilder::works_in_host_memory() const {
+  return passes_->works_in_host_memory();
+}
 const Costs& BatchedBuilder::costs() const {
   return passes_->costs();
 }

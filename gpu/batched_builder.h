@@ -110,10 +110,12 @@ class BatchedBuilder {
   /// brought into order (a copy). 32-byte aligned. O(bytes touched).
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
-  /// A copy in the memory that the builder works in, and a batch copied from there to plain memory.
-  /// For a builder on the host both are plain copies.
+  /// A copy in the memory that the builder works in, and a batch copied from there to plain memory:
+  /// where that is plain memory already, the batch itself. At most one synchronisation.
   std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes);
   GridBatch to_host(const GridBatch& batch);
+
+  bool works_in_host_memory() const;
 
   /// Of the last build.
   const Costs& costs() const;

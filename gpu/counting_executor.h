@@ -16,6 +16,8 @@ namespace leafproof::gpu {
 template <Executor E>
 class CountingExecutor {
  public:
+  static constexpr bool kHostMemory = E::kHostMemory;
+
   explicit CountingExecutor(E executor) : executor_(std::move(executor)) {}
 
   /// A new build of this name, of at most so many bytes of scratch and result together.

@@ -29,9 +29,9 @@ namespace leafproof::gpu {
 using CudaStream = CUstream_st*;  // cudaStream_t
 
 /// A stream-ordered allocator of the caller, as a plain pair of functions with a context.
-/// `allocate` returns device memory aligned to 256 bytes, usable by work enqueued on the stream from
-/// now on, or null. `release` is called when the last owner lets go, with the stream of the build.
-/// Both must be safe from the threads that build or drop batches.
+/// `allocate` returns device memory aligned to 256 bytes, usable by work enqueued on the stream
+/// from now on, or null. `release` is called when the last owner lets go, with the stream of the
+/// build. Both must be safe from the threads that build or drop batches.
 struct StreamAllocator {
   void* (*allocate)(void* context, std::size_t bytes, CudaStream stream) = nullptr;
   void (*release)(void* context, void* memory, std::size_t bytes, CudaStream stream) = nullptr;
@@ -52,11 +52,12 @@ class CudaFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A builder on a stream of the current device. Error(InvalidArgument) for the default stream (null,
-/// legacy or per thread), Error(Unsupported) where there is no device that can run it.
+/// A builder on a stream of the current device. Error(InvalidArgument) for the default stream
+/// (null, legacy or per thread), Error(Unsupported) where there is no device that can run it.
 BatchedBuilder cuda_builder(const CudaOptions& options);
 
-/// Why this machine cannot run a cuda_builder, in one phrase with CUDA's own words; empty if it can.
+/// Why this machine cannot run a cuda_builder, in one phrase with CUDA's own words; empty if it
+/// can.
 std::string why_no_cuda();
 
 }  // namespace leafproof::gpu

@@ -55,6 +55,8 @@ struct SegmentFunctor {
 template <class E>
 concept Executor = requires(E e, void* to, const void* from, std::size_t bytes, Count n,
                             std::int64_t* numbers, std::uint64_t* keys, bool* zeroed) {
+  // Whether the host can read what launches work in: no copies are needed then.
+  { E::kHostMemory } -> std::convertible_to<bool>;
   // A new build: the scratch of the last one is free again.
   e.begin();
   // Scratch of this build, 256-byte aligned; Error(OutOfMemory) when there is none.

@@ -22,6 +22,8 @@ namespace leafproof::gpu {
 
 class HostExecutor {
  public:
+  static constexpr bool kHostMemory = true;  // what launches work in, the host can read
+
   HostExecutor(Threads threads, Allocator results, Allocator scratch)
       : threads_(threads), results_(results), workspace_(scratch) {}
 

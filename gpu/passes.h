@@ -35,6 +35,8 @@ class Passes {
   virtual std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes) = 0;
   virtual GridBatch to_host(const GridBatch& batch) = 0;
 
+  virtual bool works_in_host_memory() const = 0;
+
   virtual const Costs& costs() const = 0;
   virtual std::size_t peak_scratch() const = 0;
 };

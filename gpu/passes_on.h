@@ -46,6 +46,7 @@ class PassesOn final : public Passes {
   std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes) override;
   GridBatch to_host(const GridBatch& batch) override;
 
+  bool works_in_host_memory() const override { return Inner::kHostMemory; }
   const Costs& costs() const override { return executor_.costs(); }
   std::size_t peak_scratch() const override {
     return std::max(peak_scratch_, costs().scratch_bytes);

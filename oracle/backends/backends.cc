@@ -6,6 +6,7 @@
 #include "oracle/backends/brute_force_backend.h"
 #include "oracle/backends/host_backend.h"
 #include "oracle/backends/reference_backend.h"
+#include "oracle/backends/strict_backend.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -22,6 +23,7 @@ const std::vector<Entry>& entries() {
       {"host", [] { return make_host_backend(HostEngine::Default); }},
       {"host-sort", [] { return make_host_backend(HostEngine::Sort); }},
       {"host-mask", [] { return make_host_backend(HostEngine::Mask); }},
+      {"strict", make_strict_backend},
   };
   return all;
 }

@@ -17,7 +17,4 @@ std::unique_ptr<Backend> make_host_backend(HostEngine engine);
 /// executor mode.
 std::unique_ptr<Backend> make_host_backend(std::string name, const gpu::BuilderOptions& options);
 
-/// The builder's error in the oracle's words.
-Error translated(const gpu::Error& error);
-
 }  // namespace leafproof::oracle
