@@ -138,6 +138,8 @@ TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
   refused({"verify", "--skip", "refine@nobody"}, "nobody");
   refused({"verify", "--ops", "refine", "--level", "1", "--threads", "0"}, "threads");
   refused({"apply", "refine", at("points.xyz"), "--factor", "2"}, "output");
+  refused({"apply", "dual", "-o", at("x.nvdb")}, "--meshes");
+  refused({"apply", "dual", at("points.xyz"), "--meshes", "-o", at("x.nvdb")}, "--meshes");
   refused({"apply", "refined", at("points.xyz"), "-o", at("x.nvdb")}, "refined");
   refused({"apply", "refine", at("points.xyz"), "-o", at("x.nvdb")}, "--factor");
   refused({"apply", "dual", at("points.xyz"), "--factor", "2", "-o", at("x.nvdb")}, "--factor");

@@ -29,6 +29,10 @@ std::string default_backend() {
 }
 
 int run(const Options& options) {
+  if (options.operation.meshes != options.inputs.empty()) {
+    say("name the input files, or --meshes and none (see `leafproof apply --help`)");
+    return kBadInput;
+  }
   check_output({"apply", options.output});
   std::vector<std::string> notes;
   const auto backend = make_backend(options.backend);
@@ -84,7 +88,9 @@ void add_apply(CLI::App& app, int& exit_code) {
       "Runs one pass on a batch read from files (meshes, point clouds, .npz voxel lists, .vdb, "
       ".nvdb; several files are one batch) and writes the result as NanoVDB ValueOnIndex grids.");
   options->operation.add_to(*command);
-  command->add_option("INPUT", options->inputs, "the files of the batch")->required();
+  command->add_option("INPUT", options->inputs, "the files of the batch");
+  command->add_flag("--meshes", options->operation.meshes,
+                    "instead of files: the meshes that `verify` uses");
   command->add_option("-o,--output", options->output, "the .nvdb to write")->required();
   command->add_option("--backend", options->backend,
                       fmt::format("who builds it ({})", options->backend));
@@ -94,6 +100,7 @@ void add_apply(CLI::App& app, int& exit_code) {
       "  leafproof apply from_ijk bunny.obj horse.3ds --resolution 512 -o animals.nvdb\n"
       "  leafproof apply refine animals.nvdb --factor 2,2,4 -o fine.nvdb\n"
       "  leafproof apply dilate_box animals.nvdb --lo -1 --hi 1 --view 1,1 -o horses.nvdb\n"
+      "  leafproof apply from_ijk --meshes -o meshes.nvdb\n"
       "  leafproof apply prune scan.npz --mask keep.npy -o kept.nvdb");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

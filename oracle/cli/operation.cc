@@ -218,7 +218,7 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
   if (!options.hi.empty()) question.hi = parse_triple("--hi", options.hi);
   if (!options.view.empty()) question.view = parse_integers("--view", options.view);
 
-  Input input = read_input(inputs, options.input);
+  Input input = options.meshes ? real_scene() : read_input(inputs, options.input);
   question.source = std::move(input.batch);
   notes.insert(notes.end(), input.notes.begin(), input.notes.end());
   if (question.view) check_view(question);

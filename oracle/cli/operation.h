@@ -19,6 +19,7 @@ struct OperationOptions {
   std::string op, factor, lo, hi, view;
   std::filesystem::path mask;
   std::vector<std::filesystem::path> other;
+  bool meshes = false;  // the batch is that of real_scene(), not of input files
   InputOptions input;
   void add_to(CLI::App& command);
 };
