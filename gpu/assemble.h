@@ -66,7 +66,6 @@ struct DeviceMetadata {
 
 namespace assembly {
 
-inline constexpr std::int64_t kSlabs = 16;  // of a lower node: 256 leaf slots, four words
 inline constexpr std::uint64_t kHasBox = 2, kBreadthFirst = 0x20;  // mFlags [G-5] [G-6]
 
 LEAFPROOF_HD inline nanovdb::Coord to_nano(const Coord& c) {
@@ -179,47 +178,93 @@ struct WriteLowers {
   }
 };
 
-/// Calls visit(leaf index in the batch, leaf coordinates) for the leaves of one slab.
-template <class Visit>
-LEAFPROOF_HD void visit_slab(const LeafSet& set, std::int64_t slab, const Visit& visit) {
-  const std::int64_t lower = slab / kSlabs;
-  const std::int64_t begin = lower * kLowerWords + (slab % kSlabs) * (kLowerWords / kSlabs);
-  std::int64_t leaf = set.leaf_base[lower] + set.lower_prefix[begin];
-  Coord at;
-  bool located = false;
-  for (std::int64_t w = begin; w < begin + kLowerWords / kSlabs; ++w) {
-    for (std::uint64_t bits = set.lower_masks[w]; bits != 0; bits &= bits - 1, ++leaf) {
-      if (!located) at = set.lower_coord(lower);
-      located = true;
-      visit(leaf, leaf_at(at, static_cast<int>(w % kLowerWords) * 64 + lowest_bit(bits)));
+/// The slot of leaf i of the batch in the lower node that has it: in the last word that begins at
+/// or before it, so many set bits on.
+LEAFPROOF_HD inline int slot_of_leaf(const LeafSet& set, std::int64_t lower, std::int64_t i) {
+  const auto in_lower = static_cast<int>(i - set.leaf_base[lower]);
+  const std::uint16_t* prefix = set.lower_prefix + lower * kLowerWords;
+  int word = 0;
+  for (int step = kLowerWords / 2; step > 0; step /= 2) {
+    if (prefix[word + step] <= in_lower) word += step;
+  }
+  const std::uint64_t bits = set.lower_masks[lower * kLowerWords + word];
+  int left = in_lower - prefix[word], bit = 0;
+  for (int width = 32; width > 0; width /= 2) {
+    const int here = popcount(bits >> bit & bits_below(width));
+    if (left < here) continue;
+    left -= here;
+    bit += width;
+  }
+  return word * 64 + bit;
+}
+
+/// How leaves are dealt out to those who write them. On a CPU, by slabs of a lower node: 256 leaf
+/// slots, four words.
+struct BySlab {
+  static constexpr std::int64_t kSlabs = 16, kWords = kLowerWords / kSlabs;
+  static Count items(const LeafSet& set, std::int64_t) { return set.lowers.times(kSlabs); }
+  LEAFPROOF_HD static std::int64_t first_of(const MemberStart& start) {
+    return start.lower_candidate * kSlabs;
+  }
+  LEAFPROOF_HD static bool empty(const LeafSet& set, std::int64_t slab) {
+    std::uint64_t all = 0;
+    for (int w = 0; w < kWords; ++w) all |= set.lower_masks[slab * kWords + w];
+    return all == 0;
+  }
+  LEAFPROOF_HD static std::int64_t lower_of(const LeafSet&, std::int64_t slab) {
+    return slab / kSlabs;
+  }
+  /// Calls visit(leaf index in the batch, leaf coordinates) for the leaves of one slab.
+  template <class Visit>
+  LEAFPROOF_HD static void visit(const LeafSet& set, std::int64_t lower, std::int64_t slab,
+                                 const Visit& visit) {
+    const std::int64_t begin = slab * kWords;
+    std::int64_t leaf = set.leaf_base[lower] + set.lower_prefix[begin];
+    Coord at;
+    bool located = false;
+    for (std::int64_t w = begin; w < begin + kWords; ++w) {
+      for (std::uint64_t bits = set.lower_masks[w]; bits != 0; bits &= bits - 1, ++leaf) {
+        if (!located) at = set.lower_coord(lower);
+        located = true;
+        visit(leaf, leaf_at(at, static_cast<int>(w % kLowerWords) * 64 + lowest_bit(bits)));
+      }
     }
   }
-}
+};
 
-LEAFPROOF_HD inline bool is_empty_slab(const LeafSet& set, std::int64_t slab) {
-  std::uint64_t all = 0;
-  const std::int64_t begin = slab * (kLowerWords / kSlabs);
-  for (int w = 0; w < kLowerWords / kSlabs; ++w) all |= set.lower_masks[begin + w];
-  return all == 0;
-}
+/// Where there are threads enough, a leaf each.
+struct ByLeaf {
+  static Count items(const LeafSet&, std::int64_t leaves) { return {leaves}; }
+  LEAFPROOF_HD static std::int64_t first_of(const MemberStart& start) { return start.leaf; }
+  LEAFPROOF_HD static bool empty(const LeafSet&, std::int64_t) { return false; }
+  LEAFPROOF_HD static std::int64_t lower_of(const LeafSet& set, std::int64_t i) {
+    return segment_of(set.leaf_base, set.lowers.bound, i);
+  }
+  template <class Visit>
+  LEAFPROOF_HD static void visit(const LeafSet& set, std::int64_t lower, std::int64_t i,
+                                 const Visit& visit) {
+    visit(i, leaf_at(set.lower_coord(lower), slot_of_leaf(set, lower, i)));
+  }
+};
 
-/// Gathers the leaves of a slab straight into the buffer; all but mOffset, which needs the counts
-/// of the slabs before.
-template <class Rule>
+/// Gathers the leaves of an item straight into the buffer; all but mOffset, which needs the counts
+/// of the items before.
+template <class Rule, class Share>
 struct WriteLeaves {
   LeafSet set;
   Rule rule;
   const MemberTarget* targets;
-  std::int64_t* slab_voxels;
+  std::int64_t* item_voxels;
   std::int32_t* leaf_member;  // [G-8]
-  LEAFPROOF_HD void operator()(std::int64_t slab) const {
-    slab_voxels[slab] = 0;
-    if (is_empty_slab(set, slab)) return;
-    const std::int64_t member = member_of(set.tile[set.tile_of_lower(slab / kSlabs)]);
+  LEAFPROOF_HD void operator()(std::int64_t item) const {
+    item_voxels[item] = 0;
+    if (Share::empty(set, item)) return;
+    const std::int64_t lower = Share::lower_of(set, item);
+    const std::int64_t member = member_of(set.tile[set.tile_of_lower(lower)]);
     const MemberTarget& target = targets[member];
     SourceView::Finder finder(rule.source, member);
     std::int64_t voxels = 0;
-    visit_slab(set, slab, [&](std::int64_t i, const Coord& at) {
+    Share::visit(set, lower, item, [&](std::int64_t i, const Coord& at) {
       const LeafMask mask = rule.gather(finder, at, i);
       LeafNode* leaf = target.leaf(i - target.first_leaf);
       const Box box = box_of(mask);
@@ -234,7 +279,7 @@ struct WriteLeaves {
       leaf_member[i] = static_cast<std::int32_t>(member);
       voxels += count(mask);
     });
-    slab_voxels[slab] = voxels;
+    item_voxels[item] = voxels;
   }
 };
 
@@ -244,18 +289,19 @@ LEAFPROOF_HD inline std::int64_t voxels_in(const LeafNode& leaf) {
 }
 
 /// mOffset: 1 for a member's first leaf, and on from there [G-4].
+template <class Share>
 struct WriteOffsets {
   LeafSet set;
   const MemberTarget* targets;
   const MemberStart* starts;
-  const std::int64_t* voxels_before;  // per slab
-  LEAFPROOF_HD void operator()(std::int64_t slab) const {
-    if (is_empty_slab(set, slab)) return;
-    const std::int64_t member = member_of(set.tile[set.tile_of_lower(slab / kSlabs)]);
+  const std::int64_t* voxels_before;  // per item
+  LEAFPROOF_HD void operator()(std::int64_t item) const {
+    if (Share::empty(set, item)) return;
+    const std::int64_t lower = Share::lower_of(set, item);
+    const std::int64_t member = member_of(set.tile[set.tile_of_lower(lower)]);
     const MemberTarget& target = targets[member];
-    std::int64_t offset =
-        1 + voxels_before[slab] - voxels_before[starts[member].lower_candidate * kSlabs];
-    visit_slab(set, slab, [&](std::int64_t i, const Coord&) {
+    std::int64_t offset = 1 + voxels_before[item] - voxels_before[Share::first_of(starts[member])];
+    Share::visit(set, lower, item, [&](std::int64_t i, const Coord&) {
       LeafNode* leaf = target.leaf(i - target.first_leaf);
       leaf->mOffset = static_cast<std::uint64_t>(offset);
       offset += voxels_in(*leaf);
@@ -284,6 +330,14 @@ struct ReduceLeaves {
   LEAFPROOF_HD void store(std::int64_t s, const Extent& extent) const { extents[s] = extent; }
 };
 
+LEAFPROOF_HD inline Extent extent_of(const LeafMask& mask, const Coord& leaf) {
+  const Box box = box_of(mask);
+  const Coord origin = leaf << kLeafLog;
+  return {{{origin.x + box.min.x, origin.y + box.min.y, origin.z + box.min.z},
+           {origin.x + box.max.x, origin.y + box.max.y, origin.z + box.max.z}},
+          count(mask)};
+}
+
 /// The same without a buffer: gathers each leaf for its box and count alone.
 template <class Rule>
 struct MeasureLeaves {
@@ -295,19 +349,33 @@ struct MeasureLeaves {
     if (!set.is_empty_lower(lower)) {
       const std::int64_t member = member_of(set.tile[set.tile_of_lower(lower)]);
       SourceView::Finder finder(rule.source, member);
+      constexpr std::int64_t kSlabs = BySlab::kSlabs;
       for (std::int64_t slab = lower * kSlabs; slab < (lower + 1) * kSlabs; ++slab) {
-        visit_slab(set, slab, [&](std::int64_t i, const Coord& at) {
-          const LeafMask mask = rule.gather(finder, at, i);
-          const Box box = box_of(mask);
-          const Coord origin = at << kLeafLog;
-          extent.add({{{origin.x + box.min.x, origin.y + box.min.y, origin.z + box.min.z},
-                       {origin.x + box.max.x, origin.y + box.max.y, origin.z + box.max.z}},
-                      count(mask)});
+        BySlab::visit(set, lower, slab, [&](std::int64_t i, const Coord& at) {
+          extent.add(extent_of(rule.gather(finder, at, i), at));
         });
       }
     }
     extents[lower] = extent;
   }
+};
+
+/// The same as a reduction over leaves, for those who have threads enough.
+template <class Rule>
+struct MeasureEachLeaf {
+  LeafSet set;
+  Rule rule;
+  Extent* extents;
+  LEAFPROOF_HD void range(std::int64_t s, std::int64_t& begin, std::int64_t& end) const {
+    begin = set.leaf_base[s];
+    end = set.leaf_base[s + 1];
+  }
+  LEAFPROOF_HD Extent value(std::int64_t s, std::int64_t i) const {
+    SourceView::Finder finder(rule.source, member_of(set.tile[set.tile_of_lower(s)]));
+    const Coord at = leaf_at(set.lower_coord(s), slot_of_leaf(set, s, i));
+    return extent_of(rule.gather(finder, at, i), at);
+  }
+  LEAFPROOF_HD void store(std::int64_t s, const Extent& extent) const { extents[s] = extent; }
 };
 
 /// Boxes of upper nodes and of members from those below.

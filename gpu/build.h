@@ -175,12 +175,14 @@ void reduce_up(E& executor, const LeafSet& set, const Extent* lowers, Extent* up
 /// Writes the whole buffer; `counted` is set where members' extents are known already.
 template <Executor E, class Rule>
 void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& summary,
-           const MemberTarget* targets, const DeviceMetadata& metadata, std::int64_t size) {
+           const MemberTarget* targets, const DeviceMetadata& metadata, std::int64_t leaves,
+           std::int64_t size) {
   using namespace assembly;
   using namespace discovery;
-  const Count slabs = set.lowers.times(kSlabs);
-  auto* slab_voxels = scratch<std::int64_t>(executor, slabs.bound);
-  auto* voxels_before = scratch<std::int64_t>(executor, slabs.bound + 1);
+  using Share = std::conditional_t<many_threads<E>(), ByLeaf, BySlab>;
+  const Count items = Share::items(set, leaves);
+  auto* item_voxels = scratch<std::int64_t>(executor, items.bound);
+  auto* voxels_before = scratch<std::int64_t>(executor, items.bound + 1);
   auto* lower_extents = scratch<Extent>(executor, set.lowers.bound);
   auto* upper_extents = scratch<Extent>(executor, set.tiles.bound);
 
@@ -188,9 +190,10 @@ void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& sum
   executor.for_each_index(set.tiles.times(kUpperWords), WriteUppers{set, targets}, kLight);
   executor.for_each_index(set.lowers.times(kLowerWords), WriteLowers{set, targets}, kLight);
   executor.for_each_index(
-      slabs, WriteLeaves<Rule>{set, rule, targets, slab_voxels, metadata.leaf_member}, kHeavy);
-  executor.exclusive_scan(slabs, ValueAt{slab_voxels}, voxels_before);
-  executor.for_each_index(slabs, WriteOffsets{set, targets, summary.starts, voxels_before},
+      items, WriteLeaves<Rule, Share>{set, rule, targets, item_voxels, metadata.leaf_member},
+      kHeavy);
+  executor.exclusive_scan(items, ValueAt{item_voxels}, voxels_before);
+  executor.for_each_index(items, WriteOffsets<Share>{set, targets, summary.starts, voxels_before},
                           kMedium);
   executor.reduce_segments(set.lowers, ReduceLeaves{set, targets, lower_extents});
   reduce_up(executor, set, lower_extents, upper_extents, summary, size);
@@ -218,7 +221,11 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
   if (measured) {
     auto* lowers = scratch<Extent>(executor, set.lowers.bound);
     auto* uppers = scratch<Extent>(executor, set.tiles.bound);
-    executor.for_each_index(set.lowers, assembly::MeasureLeaves<Rule>{set, rule, lowers}, 1);
+    if constexpr (many_threads<E>()) {
+      executor.reduce_segments(set.lowers, assembly::MeasureEachLeaf<Rule>{set, rule, lowers});
+    } else {
+      executor.for_each_index(set.lowers, assembly::MeasureLeaves<Rule>{set, rule, lowers}, 1);
+    }
     reduce_up(executor, set, lowers, uppers, summary, size);
   }
   SummaryOnHost host = block.read(measured);
@@ -234,7 +241,8 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
     if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
   }
   const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
-  write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()), size);
+  write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()),
+        host.starts.back().leaf, size);
   if (!measured) host.extents = block.read(true).extents;
   return finish(plan, placement, std::move(memory), host.extents);
 }

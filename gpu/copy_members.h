@@ -9,20 +9,21 @@
 
 namespace leafproof::gpu::copying {
 
-LEAFPROOF_HD inline void copy_words(void* to, const void* from, std::int64_t bytes) {
+template <class Team>
+LEAFPROOF_HD void copy_words(void* to, const void* from, std::int64_t bytes, const Team& team) {
   auto* out = static_cast<std::uint64_t*>(to);
   const auto* in = static_cast<const std::uint64_t*>(from);
-  for (std::int64_t i = 0; i < bytes / 8; ++i) out[i] = in[i];
+  for (std::int64_t i = team.rank(); i < bytes / 8; i += team.size()) out[i] = in[i];
 }
 
 /// A node's head and masks, then the table entries of the children it has. Child offsets are
 /// relative and a member keeps its shape, so they stay as they are.
-template <class Node>
-LEAFPROOF_HD void copy_node(Node* to, const Node* from, int words) {
-  copy_words(
-      to, from,
-      reinterpret_cast<const std::byte*>(from->mTable) - reinterpret_cast<const std::byte*>(from));
-  for (int w = 0; w < words; ++w) {
+template <class Node, class Team>
+LEAFPROOF_HD void copy_node(Node* to, const Node* from, int words, const Team& team) {
+  const std::int64_t head =
+      reinterpret_cast<const std::byte*>(from->mTable) - reinterpret_cast<const std::byte*>(from);
+  copy_words(to, from, head, team);
+  for (int w = team.rank(); w < words; w += team.size()) {
     for (std::uint64_t bits = from->mChildMask.words()[w]; bits != 0; bits &= bits - 1) {
       const int slot = w * 64 + lowest_bit(bits);
       to->mTable[slot].child = from->mTable[slot].child;
@@ -34,15 +35,17 @@ template <class Node>
 struct CopyNodes {
   SourceView source;
   const MemberTarget* targets;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
+  LEAFPROOF_HD void operator()(std::int64_t i) const { (*this)(i, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t i, const Team& team) const {
     using Level = LevelOf<Node>;
     const auto place = Level::place(source, i);
     const MemberTarget& target = targets[place.member];
     const Node* from = &node_of<Node>(source, place);
     if constexpr (Level::kLog == kUpperLog) {
-      copy_node(target.upper(place.node), from, Level::kWords);
+      copy_node(target.upper(place.node), from, Level::kWords, team);
     } else {
-      copy_node(target.lower(place.node), from, Level::kWords);
+      copy_node(target.lower(place.node), from, Level::kWords, team);
     }
   }
 };
@@ -53,16 +56,18 @@ struct CopyLeaves {
   LEAFPROOF_HD void operator()(std::int64_t i) const {
     const auto place = source.leaf_place(i);
     copy_words(targets[place.member].leaf(place.node),
-               source.members[place.member].leaves + place.node, kLeafBytes);
+               source.members[place.member].leaves + place.node, kLeafBytes, Alone{});
     leaf_member[i] = static_cast<std::int32_t>(place.member);
   }
 };
 struct CopyTiles {  // with the root before them
   SourceView source;
   const MemberTarget* targets;
-  LEAFPROOF_HD void operator()(std::int64_t m) const {
+  LEAFPROOF_HD void operator()(std::int64_t m) const { (*this)(m, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t m, const Team& team) const {
     copy_words(targets[m].root(), source.members[m].root,
-               kRootBytes + targets[m].uppers * kTileBytes);
+               kRootBytes + targets[m].uppers * kTileBytes, team);
   }
 };
 

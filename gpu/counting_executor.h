@@ -48,7 +48,7 @@ class CountingExecutor {
   }
 
   void zero(void* to, std::size_t bytes) {
-    record(__func__, static_cast<std::int64_t>(bytes));
+    ++costs_.fills;
     costs_.zeroed += bytes;
     executor_.zero(to, bytes);
   }
@@ -73,9 +73,9 @@ class CountingExecutor {
     executor_.exclusive_scan(n, value, out);
   }
   template <class Key>
-  void sort_unique(Key* keys, Count n, std::int64_t* unique) {
+  void sort_unique(Key* keys, Count n, std::int64_t* unique, int bits) {
     record(__func__, n.bound);
-    executor_.sort_unique(keys, n, unique);
+    executor_.sort_unique(keys, n, unique, bits);
   }
   template <class F>
   void reduce_segments(Count n, const F& functor) {

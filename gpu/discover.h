@@ -12,6 +12,7 @@
 #include "gpu/executor.h"
 #include "gpu/leaf_set.h"
 #include "gpu/rules.h"
+#include "gpu/team.h"
 
 namespace leafproof::gpu {
 
@@ -134,9 +135,11 @@ struct ListTiles {
 struct ZeroMasks {
   std::uint64_t* masks;
   int words;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
+  LEAFPROOF_HD void operator()(std::int64_t i) const { (*this)(i, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t i, const Team& team) const {
     std::uint64_t* mask = masks + i * words;
-    for (int w = 0; w < words; ++w) mask[w] = 0;
+    for (int w = team.rank(); w < words; w += team.size()) mask[w] = 0;
   }
 };
 
@@ -197,13 +200,17 @@ struct RankMask {
   const std::uint64_t* masks;
   std::uint16_t* prefix;
   std::int64_t* totals;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
+  LEAFPROOF_HD void operator()(std::int64_t i) const { (*this)(i, Alone{}); }
+  template <class Team>  // of a size that divides kWords
+  LEAFPROOF_HD void operator()(std::int64_t i, const Team& team) const {
     int total = 0;
-    for (int w = 0; w < kWords; ++w) {
-      prefix[i * kWords + w] = static_cast<std::uint16_t>(total);
-      total += popcount(masks[i * kWords + w]);
+    for (std::int64_t w = i * kWords + team.rank(); w < (i + 1) * kWords; w += team.size()) {
+      int all = 0;
+      const int before = team.sum_before(popcount(masks[w]), all);
+      prefix[w] = static_cast<std::uint16_t>(total + before);
+      total += all;
     }
-    totals[i] = total;
+    if (team.rank() == 0) totals[i] = total;
   }
 };
 
@@ -426,7 +433,8 @@ void list_tiles(E& executor, const Rule& rule, const Bounds& bounds, LeafSet& se
   set.tile = scratch<TileKey>(executor, bounds.tile_keys);
   executor.exclusive_scan(nodes, CountReached<kFrom, Rule>{rule, kUpperLog}, first);
   executor.for_each_index(nodes, ListTiles<kFrom, Rule>{rule, first, set.tile}, kMedium);
-  executor.sort_unique(set.tile, Count{bounds.tile_keys, first + nodes.bound}, found);
+  executor.sort_unique(set.tile, Count{bounds.tile_keys, first + nodes.bound}, found,
+                       tile_key_bits(rule.source.size));
   set.tiles = {bounds.tiles, found};
 }
 
@@ -504,7 +512,7 @@ LeafSet discover_by_sort(E& executor, const Rule& rule, const Bounds& bounds,
   executor.for_each_index(leaves, CountLeaves<Rule>{rule, counts}, kMedium);
   executor.exclusive_scan(leaves, ValueAt{counts}, first);
   executor.for_each_index(leaves, ListLeaves<Rule, Key>{rule, codec, first, keys}, kMedium);
-  executor.sort_unique(keys, Count{bounds.leaf_keys, first + leaves.bound}, found);
+  executor.sort_unique(keys, Count{bounds.leaf_keys, first + leaves.bound}, found, codec.bits());
   return read_keys(executor, codec, keys, Count{bounds.leaf_keys, found}, 0, bounds);
 }
 

@@ -72,8 +72,8 @@ concept Executor = requires(E e, void* to, const void* from, std::size_t bytes, 
   e.for_each_index(n, concept_check::IndexFunctor{}, std::int64_t{1});
   // out[i] = value(0) + ... + value(i-1), for 0 <= i <= n.
   e.exclusive_scan(n, concept_check::ValueFunctor{}, numbers);
-  // Sorts and drops repeats in place; *numbers = how many are left.
-  e.sort_unique(keys, n, numbers);
+  // Sorts and drops repeats in place; *numbers = how many are left. Keys are below 2^bits.
+  e.sort_unique(keys, n, numbers, int{});
   // store(s, sum of value(s, i) over i in range(s)) for every segment s, by reduction.
   e.reduce_segments(n, concept_check::SegmentFunctor{});
 };

@@ -81,7 +81,7 @@ class HostExecutor {
   }
 
   template <class Key>
-  void sort_unique(Key* keys, Count n, std::int64_t* unique) {
+  void sort_unique(Key* keys, Count n, std::int64_t* unique, int) {
     Key* end = keys + n.get();
     if constexpr (std::is_same_v<Key, std::uint64_t>) {
       sort_keys(keys, n.get());

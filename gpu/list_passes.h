@@ -27,16 +27,14 @@ namespace lists {
 inline constexpr std::int64_t kDenseBytesPerRow = 24;  // up to here a dense array is the faster way
 inline constexpr auto kNoCheck = [](std::uint64_t) {};
 
-inline Count chunks_of(const Rows& rows) {
-  return {(rows.rows + kChunk - 1) / kChunk};
-}
-
 /// Rows in device memory, with their offsets brought there.
 template <Executor E>
 Rows upload_rows(E& executor, const std::int32_t* ijk, std::span<const std::int64_t> offsets) {
   auto* device = scratch<std::int64_t>(executor, static_cast<std::int64_t>(offsets.size()));
   executor.upload(device, offsets.data(), offsets.size_bytes());
-  return {ijk, device, static_cast<std::int64_t>(offsets.size()) - 1, offsets.back()};
+  Rows rows{ijk, device, static_cast<std::int64_t>(offsets.size()) - 1, offsets.back()};
+  if constexpr (many_threads<E>()) rows.chunk = 256;
+  return rows;
 }
 
 /// Where launches leave what is Measured.
@@ -136,7 +134,7 @@ GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   executor.zero(masks, static_cast<std::size_t>(cell_count) * sizeof(LeafMask));
   executor.upload(device_members, members.data(), members.size() * sizeof(DenseMember));
   executor.upload(device_lines, first_line.data(), first_line.size() * sizeof(std::int64_t));
-  executor.for_each_index(chunks_of(rows), FillDense{rows, device_members, masks}, 2);
+  executor.for_each_index({rows.chunks()}, FillDense{rows, device_members, masks}, 2);
 
   DenseRule rule;
   rule.members = device_members;
@@ -173,8 +171,8 @@ GridBatch PassesOn<Inner>::build_sorted(const Rows& rows, const PassPlan& plan, 
   E& executor = executor_;
   auto* keys = scratch<Key>(executor, rows.rows);
   auto* found = scratch<std::int64_t>(executor, 2);
-  executor.for_each_index(chunks_of(rows), ListVoxels<Key>{rows, plan.codec, keys}, 2);
-  executor.sort_unique(keys, Count{rows.rows}, found);
+  executor.for_each_index({rows.chunks()}, ListVoxels<Key>{rows, plan.codec, keys}, 2);
+  executor.sort_unique(keys, Count{rows.rows}, found, plan.codec.bits() + 9);
   const Count n{rows.rows, found};
 
   Bounds bounds{0, 0, 0, 0};
@@ -224,7 +222,7 @@ GridBatch PassesOn<Inner>::from_ijk(const VoxelLists& given_rows, const MapsAndN
   if (size == 0) return GridBatch();
   const Rows rows = upload_rows(executor, given_rows.ijk.data(), given_rows.offsets);
   Measurement<E> measurement(executor, size);
-  executor.for_each_index(chunks_of(rows),
+  executor.for_each_index({rows.chunks()},
                           MeasureRows{rows, measurement.corners(), measurement.runs()}, 2);
   return build_rows(rows, std::move(plan), measurement.read());
 }
@@ -248,11 +246,11 @@ GridBatch PassesOn<Inner>::from_points(const PointLists& points, const MapsAndNa
   }
   executor.upload(maps, numbers.data(), numbers.size() * sizeof(double));
   Measurement<E> measurement(executor, size);
-  executor.for_each_index(chunks_of(rows),
+  executor.for_each_index({rows.chunks()},
                           QuantisePoints{points.xyz.data(), rows, maps, maps + 3 * size, ijk,
                                          measurement.not_finite(), measurement.out_of_range()},
                           2);
-  executor.for_each_index(chunks_of(rows),
+  executor.for_each_index({rows.chunks()},
                           MeasureRows{rows, measurement.corners(), measurement.runs()}, 2);
   Measured measured = measurement.read();
   check_rows(executor, points, measured);

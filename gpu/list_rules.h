@@ -17,19 +17,19 @@ struct Rows {
   const std::int32_t* ijk = nullptr;      // [N, 3]
   const std::int64_t* offsets = nullptr;  // B+1
   std::int64_t members = 0, rows = 0;
+  std::int64_t chunk = 2048;  // rows that one index of a launch walks
 
+  std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
   LEAFPROOF_HD Coord voxel(std::int64_t row) const {
     return {ijk[3 * row], ijk[3 * row + 1], ijk[3 * row + 2]};
   }
 };
 
-inline constexpr std::int64_t kChunk = 2048;  // rows that one index of a launch walks
-
 /// Calls visit(member, begin, end) for the runs of rows of one member in a chunk.
 template <class Visit>
 LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit) {
-  std::int64_t row = chunk * kChunk;
-  const std::int64_t end = smaller(rows.rows, row + kChunk);
+  std::int64_t row = chunk * rows.chunk;
+  const std::int64_t end = smaller(rows.rows, row + rows.chunk);
   while (row < end) {
     const std::int64_t member = segment_of(rows.offsets, rows.members, row);
     const std::int64_t stop = smaller(end, rows.offsets[member + 1]);
@@ -44,14 +44,16 @@ struct MeasureRows {
   Rows rows;
   std::uint64_t* corners;  // B x 6, all ones before
   std::uint64_t* runs;     // runs of rows in one lower node: no fewer than there are lower nodes
-  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const { (*this)(chunk, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
+    visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
       const std::int32_t* voxel = rows.ijk + 3 * begin;
       std::int32_t x0 = voxel[0], y0 = voxel[1], z0 = voxel[2], x1 = x0, y1 = y0, z1 = z0;
-      std::uint64_t begun = 1;
-      for (std::int64_t row = begin + 1; row < end; ++row) {
-        const std::int32_t* last = voxel;
-        voxel += 3;
+      int begun = team.rank() == 0;
+      for (std::int64_t row = begin + 1 + team.rank(); row < end; row += team.size()) {
+        voxel = rows.ijk + 3 * row;
+        const std::int32_t* last = voxel - 3;
         x0 = voxel[0] < x0 ? voxel[0] : x0;
         y0 = voxel[1] < y0 ? voxel[1] : y0;
         z0 = voxel[2] < z0 ? voxel[2] : z0;
@@ -62,12 +64,15 @@ struct MeasureRows {
         begun += (((voxel[0] ^ last[0]) | (voxel[1] ^ last[1]) | (voxel[2] ^ last[2])) >>
                   kLowerLog) != 0;
       }
-      const std::int64_t falling[6] = {kBias + x0, kBias + y0, kBias + z0,
-                                       kBias - x1, kBias - y1, kBias - z1};
+      const std::int64_t falling[6] = {kBias + team.least(x0),    kBias + team.least(y0),
+                                       kBias + team.least(z0),    kBias - team.greatest(x1),
+                                       kBias - team.greatest(y1), kBias - team.greatest(z1)};
+      begun = team.sum(begun);
+      if (team.rank() != 0) return;
       for (int i = 0; i < 6; ++i) {
         atomic_min(corners + 6 * member + i, static_cast<std::uint64_t>(falling[i]));
       }
-      atomic_add(runs, begun);
+      atomic_add(runs, static_cast<std::uint64_t>(begun));
     });
   }
   static constexpr std::int64_t kBias = std::int64_t{1} << 32;
@@ -82,9 +87,13 @@ struct QuantisePoints {
   std::int32_t* ijk;
   std::uint64_t* not_finite;    // least such row
   std::uint64_t* out_of_range;  // least such row
-  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) quantise(member, row);
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const { (*this)(chunk, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
+    visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin + team.rank(); row < end; row += team.size()) {
+        quantise(member, row);
+      }
     });
   }
 
@@ -126,14 +135,16 @@ struct FillDense {
   Rows rows;
   const DenseMember* members;
   LeafMask* masks;
-  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const { (*this)(chunk, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
+    visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
       const DenseMember to = members[member];
       const std::int64_t along_y = to.leaves.max.z - to.leaves.min.z + 1;
       const std::int64_t along_x = (to.leaves.max.y - to.leaves.min.y + 1) * along_y;
       const std::int64_t origin = to.cell({0, 0, 0});  // may lie before the array
-      const std::int32_t* voxel = rows.ijk + 3 * begin;
-      for (std::int64_t row = begin; row < end; ++row, voxel += 3) {
+      for (std::int64_t row = begin + team.rank(); row < end; row += team.size()) {
+        const std::int32_t* voxel = rows.ijk + 3 * row;
         const std::int64_t cell =
             origin + (voxel[0] >> 3) * along_x + (voxel[1] >> 3) * along_y + (voxel[2] >> 3);
         atomic_or(masks[cell].word + (voxel[0] & 7),
@@ -178,9 +189,11 @@ struct ListVoxels {
   Rows rows;
   LeafCodec codec;
   Key* keys;
-  LEAFPROOF_HD void operator()(std::int64_t chunk) const {
-    visit_chunk(rows, chunk, [this](std::int64_t member, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
+  LEAFPROOF_HD void operator()(std::int64_t chunk) const { (*this)(chunk, Alone{}); }
+  template <class Team>
+  LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
+    visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin + team.rank(); row < end; row += team.size()) {
         const Coord voxel = rows.voxel(row);
         const auto offset =
             static_cast<std::uint64_t>((voxel.x & 7) << 6 | (voxel.y & 7) << 3 | (voxel.z & 7));

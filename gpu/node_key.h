@@ -46,6 +46,12 @@ LEAFPROOF_HD inline TileKey tile_key(std::int64_t member, const Coord& tile) {
                    static_cast<std::uint64_t>(tile.z + kTileBias);
   return static_cast<TileKey>(static_cast<std::uint64_t>(member)) << 60 | low;
 }
+/// How many bits the keys of so many members take.
+inline int tile_key_bits(std::int64_t members) {
+  int bits = 60;
+  while (bits < 104 && members > std::int64_t{1} << (bits - 60)) ++bits;
+  return bits;
+}
 LEAFPROOF_HD inline std::int64_t member_of(TileKey key) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(key >> 60));
 }

@@ -92,23 +92,34 @@ struct CoarsenRule {
   }
 
  private:
-  /// Position in the target leaf of voxel i of a source leaf, per axis.
-  LEAFPROOF_HD static int position(std::int64_t from, int i, std::int64_t f, std::int64_t leaf) {
-    return static_cast<int>(floor_div(from * 8 + i, f) - leaf * 8);
+  /// Positions in the target leaf of the voxels of a source leaf, on one axis: one division.
+  LEAFPROOF_HD static void positions(std::int64_t from, std::int64_t f, std::int64_t leaf,
+                                     int (&at)[8]) {
+    std::int64_t quotient = floor_div(from * 8, f), rest = from * 8 - quotient * f;
+    for (int i = 0; i < 8; ++i) {
+      at[i] = static_cast<int>(quotient - leaf * 8);
+      if (++rest < f) continue;
+      rest = 0;
+      ++quotient;
+    }
   }
 
   LEAFPROOF_HD void contribute(const Coord& leaf, const Coord& from, const std::uint64_t* words,
                                LeafMask& mask) const {
+    int px[8], py[8], pz[8];
+    positions(from.x, factor.x, leaf.x, px);
+    positions(from.y, factor.y, leaf.y, py);
+    positions(from.z, factor.z, leaf.z, pz);
     std::uint64_t slices[8] = {};
-    for (int x = 0; x < 8; ++x) slices[position(from.x, x, factor.x, leaf.x)] |= words[x];
+    for (int x = 0; x < 8; ++x) slices[px[x]] |= words[x];
     for (int x = 0; x < 8; ++x) {
       if (slices[x] == 0) continue;
       std::uint64_t columns = 0, rows = 0;
       for (int z = 0; z < 8; ++z) {
-        columns |= ((slices[x] >> z) & kEveryRow) << position(from.z, z, factor.z, leaf.z);
+        columns |= ((slices[x] >> z) & kEveryRow) << pz[z];
       }
       for (int y = 0; y < 8; ++y) {
-        rows |= ((columns >> (8 * y)) & 0xFF) << (8 * position(from.y, y, factor.y, leaf.y));
+        rows |= ((columns >> (8 * y)) & 0xFF) << (8 * py[y]);
       }
       mask.word[x] |= rows;
     }

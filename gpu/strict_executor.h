@@ -69,10 +69,14 @@ class StrictExecutor {
   }
 
   template <class Key>
-  void sort_unique(Key* keys, Count n, std::int64_t* unique) {
-    device_->enqueue([keys, n, unique] {
+  void sort_unique(Key* keys, Count n, std::int64_t* unique, int bits) {
+    device_->enqueue([keys, n, unique, bits] {
       Key* end = keys + within_bound(n);
       std::sort(keys, end);
+      const int width = 8 * static_cast<int>(sizeof(Key));
+      if (end != keys && bits < width && end[-1] >> bits != 0) {
+        throw std::logic_error("a key is wider than the bits that are sorted");
+      }
       Key* last = std::unique(keys, end);
       *unique = last - keys;
       std::fill(last, end, static_cast<Key>(0xEEEEEEEEEEEEEEEEu));
