@@ -142,7 +142,7 @@ int bench(int argc, char** argv) {
                  "a regular expression: only what it finds in WORKLOAD/PASS, e.g. "
                  "'small-tile/B48/refine'");
   app.add_option("--threads", options.threads, "for everyone (all of the machine)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, options.threads));
   app.add_option("--input", options.inputs,
                  "files of any kind that `leafproof apply` reads, as one batch, instead of all "
                  "workloads; may be repeated");
@@ -159,10 +159,15 @@ int bench(int argc, char** argv) {
       "  leafproof bench --filter 'B48/(refine|coarsen)' --threads 1\n"
       "  leafproof bench --input scan.ply --voxel-size 0.02 --json\n"
       "  leafproof bench --update docs/performance.md");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // --help; a mistake
+  }
 
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(options.threads));
+  if (!options.update.empty()) check_document(options.update);  // before the minutes that it takes
   Circumstances now = circumstances(command, options.threads);
   const std::vector<Row> rows = measure_all(options, now.left_out);
   if (rows.empty() && now.left_out.empty()) {

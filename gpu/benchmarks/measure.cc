@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstring>
@@ -93,6 +94,14 @@ Allocator plain_pages() {
           [](void*, void* memory, std::size_t bytes) { munmap(memory, bytes); }};
 }
 
+/// By all threads.
+void zero(std::byte* memory, std::size_t bytes) {
+  constexpr std::size_t kPart = std::size_t{1} << 21;  // no huge page is touched by two threads
+  tbb::parallel_for(std::size_t{0}, (bytes + kPart - 1) / kPart, [=](std::size_t part) {
+    std::memset(memory + part * kPart, 0, std::min(kPart, bytes - part * kPart));
+  });
+}
+
 /// Zeroes as many bytes, in memory anew from an allocator each time or in the same memory again.
 /// Not by malloc, which would soon hand out warm memory, whatever it is asked for.
 void bench_zero(State& state, std::size_t bytes, const Allocator& allocator, bool fresh) {
@@ -106,7 +115,7 @@ void bench_zero(State& state, std::size_t bytes, const Allocator& allocator, boo
     }
     std::byte* to = memory.get();
     benchmark::DoNotOptimize(to);
-    std::memset(to, 0, bytes);
+    zero(to, bytes);
     benchmark::ClobberMemory();
   }
 }

@@ -221,6 +221,26 @@ std::string model_name() {
   return "an unnamed processor";
 }
 
+struct Document {
+  std::string text;
+  std::size_t begin = 0, end = 0;  // of what is between the markers
+};
+
+Document read_document(const std::filesystem::path& file) {
+  const std::string begin = "<!-- bench: begin -->\n", end = "<!-- bench: end -->\n";
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::runtime_error(file.string() + " cannot be read");
+  Document document{{std::istreambuf_iterator<char>(in), {}}};
+  const auto from = document.text.find(begin);
+  document.begin = from + begin.size();
+  document.end = from == std::string::npos ? from : document.text.find(end, document.begin);
+  if (document.end == std::string::npos) {
+    throw std::runtime_error(file.string() +
+                             " has no lines `<!-- bench: begin -->` and `<!-- bench: end -->`");
+  }
+  return document;
+}
+
 }  // namespace
 
 Circumstances circumstances(std::string command, int threads) {
@@ -288,29 +308,20 @@ std::string json(const Circumstances& given, const std::vector<Row>& rows) {
   return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+void check_document(const std::filesystem::path& file) {
+  read_document(file);
+}
+
 void update_document(const std::filesystem::path& file, const std::string& text) {
-  const std::string begin = "<!-- bench: begin -->\n", end = "<!-- bench: end -->\n";
-  const auto fail = [&file](const char* reason) {
-    throw std::runtime_error(file.string() + " " + reason);
-  };
-  std::ifstream in(file, std::ios::binary);
-  if (!in) fail("cannot be read");
-  std::string whole{std::istreambuf_iterator<char>(in), {}};
-  in.close();
-  const auto from = whole.find(begin);
-  const auto to = whole.find(end);
-  if (from == whole.npos || to == whole.npos || to < from) {
-    fail("has no lines `<!-- bench: begin -->` and `<!-- bench: end -->`");
-  }
-  const auto inside = from + begin.size();
-  whole.replace(inside, to - inside, "\n" + text + "\n");
+  Document document = read_document(file);
+  document.text.replace(document.begin, document.end - document.begin, "\n" + text + "\n");
   // The whole document, then its name: a run that is interrupted leaves the old one.
   std::filesystem::path next = file;
   next += ".new";
   std::ofstream out(next, std::ios::binary);
-  out << whole;
+  out << document.text;
   out.close();
-  if (!out) fail("cannot be written");
+  if (!out) throw std::runtime_error(file.string() + " cannot be written");
   std::filesystem::rename(next, file);
 }
 

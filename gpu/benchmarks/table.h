@@ -25,8 +25,11 @@ std::string markdown(const Circumstances& given, const std::vector<Row>& rows);
 /// {"command", "processor", ..., "rows": [{"workload", "pass", ..., "ms": {WHO: median}}]}
 std::string json(const Circumstances& given, const std::vector<Row>& rows);
 
+/// std::runtime_error when the file cannot be read or has no marker lines.
+void check_document(const std::filesystem::path& file);
+
 /// Replaces what is between the lines `<!-- bench: begin -->` and `<!-- bench: end -->` of a file;
-/// std::runtime_error when they are not there, or the file cannot be written.
+/// as check_document, and std::runtime_error when the file cannot be written.
 void update_document(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace leafproof::gpu::benchmarks
