@@ -12,12 +12,15 @@
 
 #include "gpu/executor.h"
 #include "gpu/strict_device.h"
+#include "gpu/team.h"
 
 namespace leafproof::gpu {
 
 class StrictExecutor {
  public:
   static constexpr bool kHostMemory = false;
+  static constexpr bool kManyThreads = true;  // work is dealt out as to a GPU
+  static constexpr bool kManyThreads = true;  // divides work as a GPU does
 
   explicit StrictExecutor(std::shared_ptr<StrictDevice> device) : device_(std::move(device)) {}
 
@@ -50,6 +53,16 @@ class StrictExecutor {
   template <class F>
   void for_each_index(Count n, const F& functor, std::int64_t) {
     static_assert(std::is_trivially_copyable_v<F>, "functors are copied to where they run");
+    if constexpr (ForTeams<F>) {
+      if (device_->has_teams()) {
+        device_->enqueue([device = device_.get(), n, functor] {
+          device->run_teams(within_bound(n), [&functor](std::int64_t i, const StrictTeam& team) {
+            functor(i, team);
+          });
+        });
+        return;
+      }
+    }
     launch(n, [functor](std::int64_t i) { functor(i); });
   }
 

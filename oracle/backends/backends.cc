@@ -4,6 +4,7 @@
 
 #include "oracle/backend.h"
 #include "oracle/backends/brute_force_backend.h"
+#include "oracle/backends/cuda_backend.h"
 #include "oracle/backends/host_backend.h"
 #include "oracle/backends/reference_backend.h"
 #include "oracle/backends/strict_backend.h"
@@ -14,6 +15,7 @@ namespace {
 struct Entry {
   std::string_view name;
   std::unique_ptr<Backend> (*make)();
+  bool needs_device = false;
 };
 
 const std::vector<Entry>& entries() {
@@ -24,6 +26,9 @@ const std::vector<Entry>& entries() {
       {"host-sort", [] { return make_host_backend(HostEngine::Sort); }},
       {"host-mask", [] { return make_host_backend(HostEngine::Mask); }},
       {"strict", make_strict_backend},
+      {"cuda", [] { return make_cuda_backend("cuda", gpu::Engine::Mask); }, true},
+      {"cuda-sort", [] { return make_cuda_backend("cuda-sort", gpu::Engine::Sort); }, true},
+      {"cuda-mask", [] { return make_cuda_backend("cuda-mask", gpu::Engine::Mask); }, true},
   };
   return all;
 }
@@ -32,7 +37,10 @@ const std::vector<Entry>& entries() {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  const bool device = why_no_cuda_backend().empty();
+  for (const Entry& entry : entries()) {
+    if (device || !entry.needs_device) names.emplace_back(entry.name);
+  }
   return names;
 }
 

@@ -102,7 +102,9 @@ int main(int argc, char** argv) {
     return bad_usage(app, error);
   } catch (const Error& error) {
     cli::say(error.what());
-    return cli::kBadInput;
+    const bool no_device =
+        error.kind() == ErrorKind::Unsupported && error.detail().argument == "backend";
+    return no_device ? cli::kNoDevice : cli::kBadInput;
   } catch (const std::bad_alloc&) {
     cli::say("out of memory");
     return cli::kBadInput;
