@@ -98,25 +98,51 @@ GridBatch finish(const PassPlan& plan, const Placement& placement,
 
 DeviceMetadata metadata_at(const Placement& placement, std::byte* memory);
 
-/// Names, one after the other, and the targets pointing into them and into the buffer.
-template <Executor E>
-MemberTarget* upload_targets(E& executor, const PassPlan& plan, Placement& placement,
-                             std::byte* memory) {
-  std::string names;
-  for (const std::string& name : plan.names) names += name;
-  auto* device_names = static_cast<char*>(executor.scratch_bytes(names.size() + 1));
-  executor.upload(device_names, names.data(), names.size());
-  for (std::size_t m = 0; m < placement.targets.size(); ++m) {
-    MemberTarget& target = placement.targets[m];
-    target.grid = memory + reinterpret_cast<std::intptr_t>(target.grid);
-    target.name = device_names;
-    device_names += target.name_length;
+/// Room for the targets and their names. Like all scratch that follows, taken before the buffer is
+/// allocated: a build that would pass its limit is refused before it has a result.
+struct TargetSpace {
+  std::string names;  // one after the other
+  char* device_names = nullptr;
+  MemberTarget* targets = nullptr;
+
+  template <Executor E>
+  TargetSpace(E& executor, const PassPlan& plan) {
+    for (const std::string& name : plan.names) names += name;
+    device_names = scratch<char>(executor, static_cast<std::int64_t>(names.size()));
+    targets = scratch<MemberTarget>(executor, plan.size());
   }
-  auto* targets = scratch<MemberTarget>(executor, plan.size());
-  executor.upload(targets, placement.targets.data(),
-                  placement.targets.size() * sizeof(MemberTarget));
-  return targets;
-}
+
+  /// The targets, pointing into their names and into the buffer.
+  template <Executor E>
+  const MemberTarget* upload(E& executor, Placement& placement, std::byte* memory) const {
+    executor.upload(device_names, names.data(), names.size());
+    const char* name = device_names;
+    for (MemberTarget& target : placement.targets) {
+      target.grid = memory + reinterpret_cast<std::intptr_t>(target.grid);
+      target.name = name;
+      name += target.name_length;
+    }
+    executor.upload(targets, placement.targets.data(),
+                    placement.targets.size() * sizeof(MemberTarget));
+    return targets;
+  }
+};
+
+/// What write() notes on its way.
+template <Executor E>
+struct WriteSpace {
+  using Share = std::conditional_t<many_threads<E>(), assembly::ByLeaf, assembly::BySlab>;
+  Count items;
+  std::int64_t *item_voxels, *voxels_before;
+  Extent *lowers, *uppers;
+
+  WriteSpace(E& executor, const LeafSet& set, std::int64_t leaves)
+      : items(Share::items(set, leaves)),
+        item_voxels(scratch<std::int64_t>(executor, items.bound)),
+        voxels_before(scratch<std::int64_t>(executor, items.bound + 1)),
+        lowers(scratch<Extent>(executor, set.lowers.bound)),
+        uppers(scratch<Extent>(executor, set.tiles.bound)) {}
+};
 
 /// How many nodes are listed before repeats are dropped, by asking every source node: the first of
 /// two synchronisations. From two levels each, since nodes full of leaves have the fewest listed by
@@ -172,33 +198,28 @@ void reduce_up(E& executor, const LeafSet& set, const Extent* lowers, Extent* up
   executor.reduce_segments({size}, ReduceUppers{summary.starts, uppers, summary.extents});
 }
 
-/// Writes the whole buffer; `counted` is set where members' extents are known already.
+/// Writes the whole buffer.
 template <Executor E, class Rule>
 void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& summary,
-           const MemberTarget* targets, const DeviceMetadata& metadata, std::int64_t leaves,
+           const MemberTarget* targets, const DeviceMetadata& metadata, const WriteSpace<E>& space,
            std::int64_t size) {
   using namespace assembly;
   using namespace discovery;
-  using Share = std::conditional_t<many_threads<E>(), ByLeaf, BySlab>;
-  const Count items = Share::items(set, leaves);
-  auto* item_voxels = scratch<std::int64_t>(executor, items.bound);
-  auto* voxels_before = scratch<std::int64_t>(executor, items.bound + 1);
-  auto* lower_extents = scratch<Extent>(executor, set.lowers.bound);
-  auto* upper_extents = scratch<Extent>(executor, set.tiles.bound);
-
+  using Share = typename WriteSpace<E>::Share;
+  const Count items = space.items;
   executor.for_each_index({size}, WriteHeaders{targets, size}, kHeavy);
   executor.for_each_index(set.tiles.times(kUpperWords), WriteUppers{set, targets}, kLight);
   executor.for_each_index(set.lowers.times(kLowerWords), WriteLowers{set, targets}, kLight);
   executor.for_each_index(
-      items, WriteLeaves<Rule, Share>{set, rule, targets, item_voxels, metadata.leaf_member},
+      items, WriteLeaves<Rule, Share>{set, rule, targets, space.item_voxels, metadata.leaf_member},
       kHeavy);
-  executor.exclusive_scan(items, ValueAt{item_voxels}, voxels_before);
-  executor.for_each_index(items, WriteOffsets<Share>{set, targets, summary.starts, voxels_before},
-                          kMedium);
-  executor.reduce_segments(set.lowers, ReduceLeaves{set, targets, lower_extents});
-  reduce_up(executor, set, lower_extents, upper_extents, summary, size);
-  executor.for_each_index(set.lowers, WriteLowerBoxes{set, targets, lower_extents}, kMedium);
-  executor.for_each_index(set.tiles, WriteUpperBoxes{set, targets, upper_extents}, kHeavy);
+  executor.exclusive_scan(items, ValueAt{space.item_voxels}, space.voxels_before);
+  executor.for_each_index(
+      items, WriteOffsets<Share>{set, targets, summary.starts, space.voxels_before}, kMedium);
+  executor.reduce_segments(set.lowers, ReduceLeaves{set, targets, space.lowers});
+  reduce_up(executor, set, space.lowers, space.uppers, summary, size);
+  executor.for_each_index(set.lowers, WriteLowerBoxes{set, targets, space.lowers}, kMedium);
+  executor.for_each_index(set.tiles, WriteUpperBoxes{set, targets, space.uppers}, kHeavy);
   executor.for_each_index({size}, WriteExtents{targets, summary.extents}, kHeavy);
   executor.exclusive_scan({size}, VoxelsOf{summary.extents}, metadata.voxel_offsets);
   executor.for_each_index({size}, WriteMetadata{targets, summary.extents, size, metadata}, kHeavy);
@@ -234,15 +255,16 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
   set.lowers = {host.starts.back().lower_candidate};
 
   Placement placement = place(plan, host.starts, settings.max_bytes);
+  const WriteSpace<E> space(executor, set, host.starts.back().leaf);
+  const TargetSpace target_space(executor, plan);
   bool zeroed = false;
   std::shared_ptr<std::byte> memory;
   if (placement.total_bytes > 0) {
     memory = executor.result_bytes(static_cast<std::size_t>(placement.total_bytes), &zeroed);
     if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
   }
-  const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
-  write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()),
-        host.starts.back().leaf, size);
+  const MemberTarget* targets = target_space.upload(executor, placement, memory.get());
+  write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()), space, size);
   if (!measured) host.extents = block.read(true).extents;
   return finish(plan, placement, std::move(memory), host.extents);
 }

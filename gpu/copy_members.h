@@ -92,12 +92,13 @@ GridBatch copy_members(E& executor, const GridBatch& source, const SourceView& v
     extents.push_back({box_of(info), info.voxels});
   }
   Placement placement = place(plan, starts, settings.max_bytes);
+  auto* members = scratch<Extent>(executor, source.size());
+  const TargetSpace target_space(executor, plan);
   bool zeroed = false;
   auto memory = executor.result_bytes(static_cast<std::size_t>(placement.total_bytes), &zeroed);
   if (!zeroed) executor.zero(memory.get(), static_cast<std::size_t>(placement.total_bytes));
-  const MemberTarget* targets = upload_targets(executor, plan, placement, memory.get());
+  const MemberTarget* targets = target_space.upload(executor, placement, memory.get());
   const DeviceMetadata metadata = metadata_at(placement, memory.get());
-  auto* members = scratch<Extent>(executor, source.size());
   executor.upload(members, extents.data(), extents.size() * sizeof(Extent));
 
   const Count size{source.size()};

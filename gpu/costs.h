@@ -18,6 +18,7 @@ struct LaunchRecord {
 struct Costs {
   std::int64_t launches = 0;          // index launches, scans, sorts and reductions
   std::int64_t fills = 0;             // memory set to zero; a result that comes as zeros needs none
+  std::int64_t uploads = 0;           // copies from the host
   std::int64_t synchronisations = 0;  // read-backs
   std::int64_t results = 0;           // allocations of results
   std::int64_t scratch_requests = 0;  // blocks asked of the workspace, which seldom allocates

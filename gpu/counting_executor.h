@@ -53,6 +53,7 @@ class CountingExecutor {
     executor_.zero(to, bytes);
   }
   void upload(void* to, const void* from, std::size_t bytes) {
+    ++costs_.uploads;
     costs_.uploaded += bytes;
     executor_.upload(to, from, bytes);
   }

@@ -70,9 +70,6 @@ struct Warp {
   static constexpr unsigned kAll = 0xFFFFFFFFu;
 };
 
-template <class F>
-concept ForTeams = requires(const F& functor) { functor(std::int64_t{}, Warp{}); };
-
 // Functors are constants of the grid: their members are read where they are, and never copied to a
 // thread's own memory because something points at them.
 
@@ -222,7 +219,7 @@ class CudaExecutor {
   template <class F>
   void for_each_index(Count n, const F& functor, std::int64_t grain) {
     static_assert(std::is_trivially_copyable_v<F>, "functors are copied to where they run");
-    if constexpr (cuda::ForTeams<F>) {
+    if constexpr (ForTeams<F>) {
       constexpr int kBlock = 64;
       launch(&cuda::apply_by_warps<F>, n.bound, kBlock / cuda::kWarp, kBlock, functor, n);
     } else {

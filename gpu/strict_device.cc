@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -35,6 +37,48 @@ std::int64_t stride_for(std::int64_t n, std::uint64_t seed) {
 }
 
 }  // namespace
+
+struct StrictTeam::Meeting {
+  std::barrier<> all{StrictDevice::kTeam};
+  std::array<std::int32_t, StrictDevice::kTeam> values{};
+};
+
+template <class Fold>
+void StrictTeam::meet(std::int32_t value, const Fold& fold) const {
+  meeting_.values[static_cast<std::size_t>(rank_)] = value;
+  meeting_.all.arrive_and_wait();
+  fold(meeting_.values);
+  meeting_.all.arrive_and_wait();  // nobody writes again before all have read
+}
+
+int StrictTeam::size() const {
+  return StrictDevice::kTeam;
+}
+
+int StrictTeam::sum_before(int value, int& all) const {
+  int before = 0;
+  meet(value, [&](const auto& values) {
+    before = std::accumulate(values.begin(), values.begin() + rank_, 0);
+    all = std::accumulate(values.begin(), values.end(), 0);
+  });
+  return before;
+}
+
+int StrictTeam::sum(int value) const {
+  int all = 0;
+  sum_before(value, all);
+  return all;
+}
+
+std::int32_t StrictTeam::least(std::int32_t value) const {
+  meet(value, [&](const auto& v) { value = *std::min_element(v.begin(), v.end()); });
+  return value;
+}
+
+std::int32_t StrictTeam::greatest(std::int32_t value) const {
+  meet(value, [&](const auto& v) { value = *std::max_element(v.begin(), v.end()); });
+  return value;
+}
 
 StrictDevice::StrictDevice(const StrictBehaviour& behaviour) : behaviour_(behaviour) {}
 
@@ -128,6 +172,19 @@ void StrictDevice::release(std::byte* memory) {
 std::int64_t StrictDevice::live_blocks() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::int64_t>(blocks_.size());
+}
+
+void StrictDevice::run_teams(std::int64_t n,
+                             const std::function<void(std::int64_t, const StrictTeam&)>& body) {
+  StrictTeam::Meeting meeting;
+  std::vector<std::thread> team;
+  for (int rank = 0; rank < kTeam; ++rank) {
+    team.emplace_back([n, rank, &body, &meeting] {
+      const StrictTeam mine(meeting, rank);
+      for (std::int64_t i = n - 1; i >= 0; --i) body(i, mine);
+    });
+  }
+  for (std::thread& thread : team) thread.join();
 }
 
 void StrictDevice::run(std::int64_t n, const std::function<void(std::int64_t)>& body) {

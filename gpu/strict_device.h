@@ -29,6 +29,25 @@ struct StrictBehaviour {
   std::int64_t failing_allocation = 0;  // 1: the next one; 0: none
 };
 
+/// A thread's place in a team (see team.h), whose members wait for each other where they meet.
+class StrictTeam {
+ public:
+  struct Meeting;
+  StrictTeam(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  int rank() const { return rank_; }
+  int size() const;
+  int sum_before(int value, int& all) const;
+  int sum(int value) const;
+  std::int32_t least(std::int32_t value) const;
+  std::int32_t greatest(std::int32_t value) const;
+
+ private:
+  template <class Fold>
+  void meet(std::int32_t value, const Fold& fold) const;  // fold(values of all ranks)
+  Meeting& meeting_;
+  int rank_;
+};
+
 class StrictDevice : public std::enable_shared_from_this<StrictDevice> {
  public:
   explicit StrictDevice(const StrictBehaviour& behaviour);
@@ -50,6 +69,11 @@ class StrictDevice : public std::enable_shared_from_this<StrictDevice> {
 
   /// body(i) for 0 <= i < n in the order that the device has. For work that runs.
   void run(std::int64_t n, const std::function<void(std::int64_t)>& body);
+
+  /// body(i, team) likewise; where launches run on threads, a team of them shares each index.
+  static constexpr int kTeam = 4;
+  bool has_teams() const { return behaviour_.order == LaunchOrder::Threads; }
+  void run_teams(std::int64_t n, const std::function<void(std::int64_t, const StrictTeam&)>& body);
 
   std::int64_t allocations() const { return allocations_; }
   std::int64_t live_blocks() const;  // not yet released, what is enqueued for release included

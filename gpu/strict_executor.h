@@ -20,7 +20,6 @@ class StrictExecutor {
  public:
   static constexpr bool kHostMemory = false;
   static constexpr bool kManyThreads = true;  // work is dealt out as to a GPU
-  static constexpr bool kManyThreads = true;  // divides work as a GPU does
 
   explicit StrictExecutor(std::shared_ptr<StrictDevice> device) : device_(std::move(device)) {}
 

@@ -27,6 +27,10 @@ struct Alone {
   LEAFPROOF_HD static std::int32_t greatest(std::int32_t value) { return value; }
 };
 
+/// Functors that a team can share.
+template <class F>
+concept ForTeams = requires(const F& functor) { functor(std::int64_t{}, Alone{}); };
+
 /// Whether an executor, or the one inside it, runs small indices best: E::kManyThreads, if it says.
 template <class E>
 consteval bool many_threads() {

@@ -10,8 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +48,12 @@ struct Lists {
 
 inline GridBatch build(BatchedBuilder& builder, const Members& members,
                        const gpu::MapsAndNames& given = {}) {
-  return builder.from_ijk(Lists(members).view(), given);
+  const Lists lists(members);
+  if (builder.works_in_host_memory()) return builder.from_ijk(lists.view(), given);
+  const auto copy = builder.to_device(std::as_bytes(std::span(lists.ijk)));
+  return builder.from_ijk(
+      {{reinterpret_cast<const std::int32_t*>(copy.get()), lists.ijk.size()}, lists.offsets},
+      given);
 }
 
 inline const NanoGrid& nano(const GridBatch& batch, std::int64_t member) {
@@ -280,9 +287,23 @@ struct Operands {
   std::vector<gpu::MemberMap> maps;  // of source, all different
   std::vector<std::string> names;    // of source, all different
 
+  // Copies of what launches read, in the memory of a builder that does not work in the host's.
+  std::shared_ptr<std::byte> device_ijk, device_points, device_flags;
+
   gpu::MapsAndNames given() const { return {maps, names}; }
-  gpu::PointLists point_lists() const { return {points, lists.offsets}; }
-  gpu::VoxelFlags voxel_flags() const { return {flags, source.voxel_offsets()}; }
+  gpu::VoxelLists voxel_lists() const { return {there(device_ijk, lists.ijk), lists.offsets}; }
+  gpu::PointLists point_lists() const { return {there(device_points, points), lists.offsets}; }
+  gpu::VoxelFlags voxel_flags() const {
+    return {there(device_flags, flags), source.voxel_offsets()};
+  }
+
+ private:
+  template <class T>
+  static std::span<const T> there(const std::shared_ptr<std::byte>& copy,
+                                  const std::vector<T>& numbers) {
+    if (copy == nullptr) return numbers;
+    return {reinterpret_cast<const T*>(copy.get()), numbers.size()};
+  }
 };
 
 inline Operands operands(BatchedBuilder& builder, const Members& source, const Members& other,
@@ -312,10 +333,17 @@ inline Operands operands(BatchedBuilder& builder, const Members& source, const M
       }
     }
   }
-  made.source = builder.from_ijk(made.lists.view(), made.given());
+  if (!builder.works_in_host_memory()) {
+    made.device_ijk = builder.to_device(std::as_bytes(std::span(made.lists.ijk)));
+    made.device_points = builder.to_device(std::as_bytes(std::span(made.points)));
+  }
+  made.source = builder.from_ijk(made.voxel_lists(), made.given());
   made.other = build(builder, other);
   made.flags.resize(static_cast<std::size_t>(made.source.voxel_count()));
   for (std::size_t i = 0; i < made.flags.size(); ++i) made.flags[i] = i % 7 < 3 || i % 11 == 0;
+  if (!builder.works_in_host_memory()) {
+    made.device_flags = builder.to_device(std::as_bytes(std::span(made.flags)));
+  }
   return made;
 }
 
@@ -329,7 +357,7 @@ inline const std::vector<Pass>& passes() {
   using B = BatchedBuilder;
   using O = Operands;
   static const std::vector<Pass> all{
-      {"from_ijk", [](B& b, const O& o) { return b.from_ijk(o.lists.view(), o.given()); }},
+      {"from_ijk", [](B& b, const O& o) { return b.from_ijk(o.voxel_lists(), o.given()); }},
       {"from_points", [](B& b, const O& o) { return b.from_points(o.point_lists(), o.given()); }},
       {"refine 2", [](B& b, const O& o) { return b.refine(o.source, {2, 2, 2}); }},
       {"refine (3,1,5)", [](B& b, const O& o) { return b.refine(o.source, {3, 1, 5}); }},

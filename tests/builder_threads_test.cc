@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "gpu/strict_builder.h"
 #include "tests/builder_support.h"
 
 namespace {
@@ -142,6 +143,28 @@ TEST(BuilderThreads, RefusalsStayWhereTheyHappen) {
   });
   EXPECT_EQ(refused, std::vector<int>(kThreads, 10));
   EXPECT_EQ(right, std::vector<int>(kThreads, 10));
+}
+
+// A builder a stream, a stream a thread, all at once; sources and results change hands.
+TEST(BuilderThreads, SeveralStreamsBuildAtOnce) {
+  BuilderOptions options;
+  options.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(options);
+  const GridBatch source = build(alone, rich_members());
+  const GridBatch fine = alone.refine(source, {2, 2, 2});
+  const GridBatch wide = alone.dilate_box(fine, {-1, -1, -1}, {1, 1, 1});
+  std::vector<GridBatch> found(kThreads);
+  at_once([&](int t) {
+    gpu::StrictOptions own;
+    own.order = t % 2 == 0 ? gpu::LaunchOrder::Threads : gpu::LaunchOrder::Shuffled;
+    own.engine = t / 2 == 0 ? gpu::Engine::Mask : gpu::Engine::Sort;
+    BatchedBuilder builder = gpu::strict_builder(own);
+    const GridBatch there = builder.adopt(builder.to_device(source.bytes()), source.bytes().size());
+    const GridBatch refined = builder.refine(there, {2, 2, 2});
+    found[static_cast<std::size_t>(t)] =
+        builder.to_host(builder.dilate_box(refined, {-1, -1, -1}, {1, 1, 1}));
+  });
+  for (const GridBatch& each : found) EXPECT_TRUE(same_bytes(each, wide));
 }
 
 }  // namespace

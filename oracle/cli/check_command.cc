@@ -1,5 +1,6 @@
 // `leafproof check`: judge an answer that somebody else's program wrote.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 #include <memory>
@@ -17,7 +18,8 @@ namespace {
 
 struct Options {
   OperationOptions operation;
-  std::vector<std::filesystem::path> files;  // the inputs, then the answer
+  std::vector<std::filesystem::path> files;  // the inputs, then the answer unless `backend` is set
+  std::string backend;                       // whose answer is judged instead of a file's
   std::string profile = "topology";
   std::filesystem::path report;
   bool json = false;
@@ -31,7 +33,7 @@ std::vector<Voxel> voxels_of(const Layout& layout, std::int64_t member) {
 }
 
 Report report_of(const Options& options, const Case& question, const Answer& expected,
-                 const GridBuffer& actual, const Verdict& verdict,
+                 const Answer& actual, const Verdict& verdict,
                  const std::vector<std::string>& notes) {
   Report report;
   report.command = "leafproof check";
@@ -40,7 +42,8 @@ Report report_of(const Options& options, const Case& question, const Answer& exp
   report.html_path = options.report.string();
   Row row;
   row.operation = options.operation.op;
-  row.backend = options.files.back().filename().string();
+  row.backend =
+      options.backend.empty() ? options.files.back().filename().string() : options.backend;
   row.input = options.files.front().filename().string();
   row.cases = 1;
   row.members = verdict.members;
@@ -57,7 +60,10 @@ Report report_of(const Options& options, const Case& question, const Answer& exp
   if (const auto* layout = std::get_if<Layout>(&expected))
     failure.expected_voxels = voxels_of(*layout, member);
   try {
-    failure.actual_voxels = voxels_of(read_layout(actual), member);
+    if (const auto* buffer = std::get_if<GridBuffer>(&actual))
+      failure.actual_voxels = voxels_of(read_layout(*buffer), member);
+    else if (const auto* layout = std::get_if<Layout>(&actual))
+      failure.actual_voxels = voxels_of(*layout, member);
   } catch (const Error&) {
     // Cannot be read: the verdict says why, and the picture shows the expected side alone.
   }
@@ -75,12 +81,12 @@ int run(const Options& options) {
                  .reason = "must be sets, topology, layout or bytes [G-9]",
                  .member = {},
                  .row = {}});
-  if (options.files.size() < 2)
+  if (options.backend.empty() && options.files.size() < 2)
     throw Error(ErrorKind::InvalidArgument,
                 {.operation = "check",
                  .argument = "ACTUAL.nvdb",
                  .value = {},
-                 .reason = "is missing: an input and the answer to judge are needed",
+                 .reason = "is missing: an input and the answer to judge are needed, or --backend",
                  .member = {},
                  .row = {}});
   if (!options.report.empty()) {
@@ -90,10 +96,14 @@ int run(const Options& options) {
     check_report("check", options.report, read);
   }
   std::vector<std::string> notes;
-  const std::vector<std::filesystem::path> inputs(options.files.begin(), options.files.end() - 1);
-  const GridBuffer actual = read_nvdb(options.files.back());
+  std::vector<std::filesystem::path> inputs = options.files;
+  if (options.backend.empty()) inputs.pop_back();
+  const auto candidate = options.backend.empty() ? nullptr : make_backend(options.backend);
+  Answer actual;
+  if (!candidate) actual = read_nvdb(options.files.back());
   const Case question = make_case(options.operation, inputs, notes);
   check_memory(question, "reference");
+  if (candidate) actual = candidate->answer(question);
   const Answer expected = make_backend("reference")->answer(question);
   // The input itself cannot be answered: there is nothing to judge by.
   if (const auto* error = std::get_if<Error>(&expected)) throw *error;
@@ -116,7 +126,7 @@ int run(const Options& options) {
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("check", "judge a .nvdb that somebody else's program wrote");
+      app.add_subcommand("check", "judge a .nvdb that somebody else's program wrote, or a backend");
   command->description(
       "Computes the right answer of a pass with the reference and judges ACTUAL.nvdb by it, "
       "element "
@@ -126,6 +136,9 @@ void add_check(CLI::App& app, int& exit_code) {
       ->add_option("FILES", options->files,
                    "INPUT... ACTUAL.nvdb: the files of the batch, and last the answer to judge")
       ->required();
+  command->add_option("--backend", options->backend,
+                      fmt::format("judge this backend's answer; FILES are all inputs then ({})",
+                                  fmt::join(backend_names(), ", ")));
   command->add_option(
       "--profile", options->profile,
       "sets (voxels only), topology (also order, nodes, masks, mOffset, mPrefixSum, "
@@ -136,7 +149,8 @@ void add_check(CLI::App& app, int& exit_code) {
       "\nExamples:\n"
       "  leafproof check refine coarse.nvdb theirs.nvdb --factor 2\n"
       "  leafproof check merge a.nvdb theirs.nvdb --other b.nvdb --profile layout\n"
-      "  leafproof check from_ijk voxels.npz theirs.nvdb --json");
+      "  leafproof check from_ijk voxels.npz theirs.nvdb --json\n"
+      "  leafproof check dual animals.nvdb --backend strict");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
