@@ -41,9 +41,18 @@ def plain(names):
                               check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return dict(zip(names, names))
-    short = [re.sub(r"\(.*", "", re.sub(r"leafproof::gpu::|\(anonymous namespace\)::", "", line))
-             .removeprefix("void ") for line in text.splitlines()]
-    return dict(zip(names, short))
+    return dict(zip(names, map(shortened, text.splitlines())))
+
+
+def shortened(name):
+    """Without what every kernel here has: rooms, defaults of NanoVDB, parameters."""
+    end = name.rfind(">(")
+    name = name[:end + 1] if end >= 0 else re.sub(r"\(.*", "", name)
+    name = re.sub(r"\(leafproof::gpu::discovery::Level\)(\d)",
+                  lambda level: ("Upper", "Lower", "Leaf")[int(level[1])], name)
+    name = re.sub(r"nanovdb::InternalData<nanovdb::InternalNode.*?5u> ?>", "UpperNode", name)
+    name = re.sub(r"nanovdb::InternalData<nanovdb::LeafNode.*?4u> ?>", "LowerNode", name)
+    return re.sub(r"leafproof::gpu::|\(anonymous namespace\)::|^void ", "", name)
 
 
 def table(title, kernels, names):
