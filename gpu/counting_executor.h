@@ -99,11 +99,15 @@ class CountingExecutor {
         "bytes of scratch and result would be more than the limit of " + std::to_string(limit));
   }
 
-  /// "discovery::MarkLeaves<CoarsenRule>" of the compiler's name for this very function.
+  /// "discovery::MarkLeaves<CoarsenRule>", of the compiler's name for this very function.
+  template <class F>
+  static const char* signature() {
+    return __PRETTY_FUNCTION__;
+  }
   template <class F>
   static const std::string& name_of() {
     static const std::string name = [] {
-      std::string text = __PRETTY_FUNCTION__;
+      std::string text = signature<F>();
       text = text.substr(text.find("F = ") + 4);
       text = text.substr(0, text.find_first_of(";]"));
       const std::string room = "leafproof::gpu::";
