@@ -251,22 +251,35 @@ struct ByLeaf {
 /// of the items before.
 template <class Rule, class Share>
 struct WriteLeaves {
+  static constexpr bool kHeavyWork = HeavyWork<Rule>;
   LeafSet set;
   Rule rule;
   const MemberTarget* targets;
   std::int64_t* item_voxels;
   std::int32_t* leaf_member;  // [G-8]
   LEAFPROOF_HD void operator()(std::int64_t item) const {
-    item_voxels[item] = 0;
-    if (Share::empty(set, item)) return;
+    SourceView::Finder finder(rule.source);
+    item_voxels[item] = Share::empty(set, item) ? 0 : write(item, finder);
+  }
+  LEAFPROOF_HD void run(std::int64_t begin, std::int64_t end) const {
+    SourceView::GridFinder finder(rule.source);
+    for (std::int64_t item = begin; item < end; ++item) {
+      item_voxels[item] = Share::empty(set, item) ? 0 : write(item, finder);
+    }
+  }
+
+ private:
+  template <class Finder>
+  LEAFPROOF_HD std::int64_t write(std::int64_t item, Finder& finder) const {
     const std::int64_t lower = Share::lower_of(set, item);
     const std::int64_t member = member_of(set.tile[set.tile_of_lower(lower)]);
     const MemberTarget& target = targets[member];
-    SourceView::Finder finder(rule.source, member);
+    LeafNode* const leaves = target.leaf(0) - target.first_leaf;
+    finder.enter(member);
     std::int64_t voxels = 0;
     Share::visit(set, lower, item, [&](std::int64_t i, const Coord& at) {
       const LeafMask mask = rule.gather(finder, at, i);
-      LeafNode* leaf = target.leaf(i - target.first_leaf);
+      LeafNode* leaf = leaves + i;
       const Box box = box_of(mask);
       const Coord origin = at << kLeafLog;
       leaf->mBBoxMin = to_nano({origin.x + box.min.x, origin.y + box.min.y, origin.z + box.min.z});
@@ -279,7 +292,7 @@ struct WriteLeaves {
       leaf_member[i] = static_cast<std::int32_t>(member);
       voxels += count(mask);
     });
-    item_voxels[item] = voxels;
+    return voxels;
   }
 };
 
@@ -291,6 +304,7 @@ LEAFPROOF_HD inline std::int64_t voxels_in(const LeafNode& leaf) {
 /// mOffset: 1 for a member's first leaf, and on from there [G-4].
 template <class Share>
 struct WriteOffsets {
+  static constexpr bool kHeavyWork = true;
   LeafSet set;
   const MemberTarget* targets;
   const MemberStart* starts;
@@ -344,19 +358,22 @@ struct MeasureLeaves {
   LeafSet set;
   Rule rule;
   Extent* extents;
-  LEAFPROOF_HD void operator()(std::int64_t lower) const {
-    Extent extent;
-    if (!set.is_empty_lower(lower)) {
-      const std::int64_t member = member_of(set.tile[set.tile_of_lower(lower)]);
-      SourceView::Finder finder(rule.source, member);
-      constexpr std::int64_t kSlabs = BySlab::kSlabs;
-      for (std::int64_t slab = lower * kSlabs; slab < (lower + 1) * kSlabs; ++slab) {
-        BySlab::visit(set, lower, slab, [&](std::int64_t i, const Coord& at) {
-          extent.add(extent_of(rule.gather(finder, at, i), at));
-        });
+  LEAFPROOF_HD void operator()(std::int64_t lower) const { run(lower, lower + 1); }
+  LEAFPROOF_HD void run(std::int64_t begin, std::int64_t end) const {
+    SourceView::GridFinder finder(rule.source);
+    for (std::int64_t lower = begin; lower < end; ++lower) {
+      Extent extent;
+      if (!set.is_empty_lower(lower)) {
+        finder.enter(member_of(set.tile[set.tile_of_lower(lower)]));
+        constexpr std::int64_t kSlabs = BySlab::kSlabs;
+        for (std::int64_t slab = lower * kSlabs; slab < (lower + 1) * kSlabs; ++slab) {
+          BySlab::visit(set, lower, slab, [&](std::int64_t i, const Coord& at) {
+            extent.add(extent_of(rule.gather(finder, at, i), at));
+          });
+        }
       }
+      extents[lower] = extent;
     }
-    extents[lower] = extent;
   }
 };
 

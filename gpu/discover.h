@@ -184,7 +184,8 @@ struct MarkLowersOfLeaves {
   Rule rule;
   LeafSet set;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned) {
+    SegmentCursor cursor;
+    rule.reach(cursor, i, [&](std::int64_t member, const Coord& row, unsigned) {
       const Coord lower = row >> (kLowerLog - kLeafLog);
       const int slot = upper_slot(lower);
       const std::int64_t tile = set.find_tile(member, lower >> (kUpperLog - kLowerLog));
@@ -197,6 +198,7 @@ struct MarkLowersOfLeaves {
 /// Bits before each word of a mask, and how many it has.
 template <int kWords>
 struct RankMask {
+  static constexpr bool kHeavyWork = true;
   const std::uint64_t* masks;
   std::uint16_t* prefix;
   std::int64_t* totals;
@@ -234,19 +236,38 @@ struct ListLowers {
 /// ORs the leaves that source leaf i reaches into the masks of their lower nodes.
 template <class Rule>
 struct MarkLeaves {
+  static constexpr bool kHeavyWork = HeavyWork<Rule>;
   Rule rule;
   LeafSet set;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
-    Coord last;
-    std::uint64_t* mask = nullptr;
-    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned leaves) {
-      const Coord lower = row >> (kLowerLog - kLeafLog);
-      if (mask == nullptr || !(lower == last)) {
-        mask = set.lower_masks + set.find_lower(member, lower) * kLowerWords;
-        last = lower;
+    SegmentCursor cursor;
+    LastMask masks(set);
+    mark(i, cursor, masks);
+  }
+  LEAFPROOF_HD void run(std::int64_t begin, std::int64_t end) const {
+    SegmentCursor cursor;
+    if constexpr (requires(unsigned(&three)[3][3]) { rule.reached(LeafMask{}, three); }) {
+      NearGrid grid(set);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto place = rule.source.leaf_place(i, cursor);
+        unsigned three[3][3];
+        rule.reached(rule.source.mask(place), three);
+        grid.add(place.member, leaf_coord(rule.source.leaf(place)), three);
       }
+      grid.flush();
+    } else {
+      NearMasks masks(set);
+      for (std::int64_t i = begin; i < end; ++i) mark(i, cursor, masks);
+    }
+  }
+
+ private:
+  template <class Masks>
+  LEAFPROOF_HD void mark(std::int64_t i, SegmentCursor& cursor, Masks& masks) const {
+    rule.reach(cursor, i, [&](std::int64_t member, const Coord& row, unsigned leaves) {
       const int slot = lower_slot(row);
-      atomic_or(mask + (slot >> 6), static_cast<std::uint64_t>(leaves) << (slot & 63));
+      atomic_or(masks.of(member, row) + (slot >> 6), static_cast<std::uint64_t>(leaves)
+                                                         << (slot & 63));
     });
   }
 };
@@ -286,7 +307,9 @@ struct CountLeaves {
   std::int64_t* counts;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
     std::int64_t leaves = 0;
-    rule.reach(i, [&](std::int64_t, const Coord&, unsigned row) { leaves += popcount(row); });
+    SegmentCursor cursor;
+    rule.reach(cursor, i,
+               [&](std::int64_t, const Coord&, unsigned row) { leaves += popcount(row); });
     counts[i] = leaves;
   }
 };
@@ -336,7 +359,8 @@ struct ListLeaves {
   Key* keys;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
     Key* key = keys + first[i];
-    rule.reach(i, [&](std::int64_t member, const Coord& row, unsigned leaves) {
+    SegmentCursor cursor;
+    rule.reach(cursor, i, [&](std::int64_t member, const Coord& row, unsigned leaves) {
       const Key base = codec.encode<Key>(member, row);
       for (unsigned bits = leaves; bits != 0; bits &= bits - 1) {
         *key++ = base + static_cast<Key>(lowest_bit(bits));

@@ -47,6 +47,18 @@ LEAFPROOF_HD inline std::uint64_t bits_below(int n) {
   return (std::uint64_t{1} << n) - 1;
 }
 
+/// A functor, or the rule in one, that is worth code of its own for every instruction set of a CPU
+/// says so by kHeavyWork = true.
+template <class F>
+concept HeavyWork = requires { requires F::kHeavyWork; };
+
+/// Asks for memory that will be read soon; nothing on a GPU, which has other threads to run.
+LEAFPROOF_HD inline void prefetch([[maybe_unused]] const void* address) {
+#if !defined(__CUDA_ARCH__)
+  __builtin_prefetch(address);
+#endif
+}
+
 /// ORs bits into a word that several threads share. OR is free of order, so the result is
 /// deterministic; a word that has the bits already is left alone, which is the common case.
 LEAFPROOF_HD inline void atomic_or(std::uint64_t* word, std::uint64_t bits) {

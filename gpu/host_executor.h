@@ -15,17 +15,55 @@
 
 #include "gpu/engine.h"
 #include "gpu/executor.h"
+#include "gpu/instruction_set.h"
 #include "gpu/memory.h"
 #include "gpu/sort_keys.h"
 
 namespace leafproof::gpu {
 
+/// A functor may have run(begin, end): the same as calling it for each index in turn, by one
+/// thread, so that what neighbours share is looked up once.
+template <class F>
+concept RunsRanges = requires(const F& f, std::int64_t i) { f.run(i, i); };
+
+namespace host_loops {
+
+template <class F>
+inline void indices(const F& functor, std::int64_t begin, std::int64_t end) {
+  if constexpr (RunsRanges<F>) {
+    functor.run(begin, end);
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) functor(i);
+  }
+}
+
+#if defined(LEAFPROOF_INSTRUCTION_SETS)
+template <class F>
+[[gnu::flatten, gnu::noinline, gnu::target("arch=x86-64-v3")]] void indices_avx2(const F& functor,
+                                                                                 std::int64_t begin,
+                                                                                 std::int64_t end) {
+  indices(functor, begin, end);
+}
+template <class F>
+#if defined(__clang__)
+[[gnu::flatten, gnu::noinline, gnu::target("arch=x86-64-v4"), clang::min_vector_width(512)]]
+#else
+[[gnu::flatten, gnu::noinline, gnu::target("arch=x86-64-v4,prefer-vector-width=512")]]
+#endif
+void indices_avx512(const F& functor, std::int64_t begin, std::int64_t end) {
+  indices(functor, begin, end);
+}
+#endif
+
+}  // namespace host_loops
+
 class HostExecutor {
  public:
   static constexpr bool kHostMemory = true;  // what launches work in, the host can read
 
-  HostExecutor(Threads threads, Allocator results, Allocator scratch)
-      : threads_(threads), results_(results), workspace_(scratch) {}
+  HostExecutor(Threads threads, Allocator results, Allocator scratch,
+               InstructionSet instructions = instruction_set())
+      : threads_(threads), instructions_(instructions), results_(results), workspace_(scratch) {}
 
   void begin() { workspace_.reset(); }
   void* scratch_bytes(std::size_t bytes) { return workspace_.take(bytes); }
@@ -117,14 +155,31 @@ class HostExecutor {
   }
 
   template <class F>
+  void loop(const F& functor, std::int64_t begin, std::int64_t end) const {
+#if defined(LEAFPROOF_INSTRUCTION_SETS)
+    if constexpr (HeavyWork<F>) {
+      switch (instructions_) {
+        case InstructionSet::Avx512:
+          return host_loops::indices_avx512(functor, begin, end);
+        case InstructionSet::Avx2:
+          return host_loops::indices_avx2(functor, begin, end);
+        case InstructionSet::Baseline:
+          break;
+      }
+    }
+#endif
+    host_loops::indices(functor, begin, end);
+  }
+
+  template <class F>
   void run(std::int64_t n, std::int64_t grain, const F& functor) {
     if (n <= grain || threads_ == Threads::Serial) {
-      for (std::int64_t i = 0; i < n; ++i) functor(i);
+      loop(functor, 0, n);
     } else if (threads_ == Threads::Tbb) {
       tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n, static_cast<std::size_t>(grain)),
-                        [&functor](const tbb::blocked_range<std::int64_t>& range) {
+                        [this, &functor](const tbb::blocked_range<std::int64_t>& range) {
                           const F mine = functor;
-                          for (std::int64_t i = range.begin(); i < range.end(); ++i) mine(i);
+                          loop(mine, range.begin(), range.end());
                         });
     } else {
       std::vector<std::thread> team;
@@ -138,6 +193,7 @@ class HostExecutor {
   }
 
   Threads threads_;
+  InstructionSet instructions_;
   Allocator results_;
   Workspace workspace_;
 };

@@ -25,11 +25,11 @@ struct Rows {
   }
 };
 
-/// Calls visit(member, begin, end) for the runs of rows of one member in a chunk.
+/// Calls visit(member, begin, end) for the runs of rows of one member among rows [row, end).
 template <class Visit>
-LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit) {
-  std::int64_t row = chunk * rows.chunk;
-  const std::int64_t end = smaller(rows.rows, row + rows.chunk);
+LEAFPROOF_HD void visit_rows(const Rows& rows, std::int64_t row, std::int64_t end,
+                             const Visit& visit) {
+  end = smaller(rows.rows, end);
   while (row < end) {
     const std::int64_t member = segment_of(rows.offsets, rows.members, row);
     const std::int64_t stop = smaller(end, rows.offsets[member + 1]);
@@ -37,10 +37,16 @@ LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit&
     row = stop;
   }
 }
+/// The same for a chunk.
+template <class Visit>
+LEAFPROOF_HD void visit_chunk(const Rows& rows, std::int64_t chunk, const Visit& visit) {
+  visit_rows(rows, chunk * rows.chunk, (chunk + 1) * rows.chunk, visit);
+}
 
 /// Six numbers a member that only ever fall, so that threads may meet in them: least biased
 /// coordinates, and the complements of the greatest.
 struct MeasureRows {
+  static constexpr bool kHeavyWork = true;
   Rows rows;
   std::uint64_t* corners;  // B x 6, all ones before
   std::uint64_t* runs;     // runs of rows in one lower node: no fewer than there are lower nodes
@@ -132,6 +138,7 @@ struct DenseMember {
 };
 
 struct FillDense {
+  static constexpr bool kHeavyWork = true;
   Rows rows;
   const DenseMember* members;
   LeafMask* masks;
@@ -139,23 +146,44 @@ struct FillDense {
   template <class Team>
   LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
     visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
-      const DenseMember to = members[member];
-      const std::int64_t along_y = to.leaves.max.z - to.leaves.min.z + 1;
-      const std::int64_t along_x = (to.leaves.max.y - to.leaves.min.y + 1) * along_y;
-      const std::int64_t origin = to.cell({0, 0, 0});  // may lie before the array
-      for (std::int64_t row = begin + team.rank(); row < end; row += team.size()) {
-        const std::int32_t* voxel = rows.ijk + 3 * row;
-        const std::int64_t cell =
-            origin + (voxel[0] >> 3) * along_x + (voxel[1] >> 3) * along_y + (voxel[2] >> 3);
-        atomic_or(masks[cell].word + (voxel[0] & 7),
-                  std::uint64_t{1} << ((voxel[1] & 7) << 3 | (voxel[2] & 7)));
-      }
+      fill<true>(member, begin + team.rank(), end, team.size());
     });
+  }
+  /// A member all of whose rows are in these chunks is filled by one thread.
+  LEAFPROOF_HD void run(std::int64_t first, std::int64_t last) const {
+    const std::int64_t from = first * rows.chunk, to = last * rows.chunk;
+    visit_rows(rows, from, to, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
+      const bool whole = rows.offsets[member] >= from && rows.offsets[member + 1] <= to;
+      whole ? fill<false>(member, begin, end, 1) : fill<true>(member, begin, end, 1);
+    });
+  }
+
+ private:
+  template <bool kShared>
+  LEAFPROOF_HD void fill(std::int64_t member, std::int64_t begin, std::int64_t end,
+                         std::int64_t step) const {
+    const DenseMember to = members[member];
+    const std::int64_t along_y = to.leaves.max.z - to.leaves.min.z + 1;
+    const std::int64_t along_x = (to.leaves.max.y - to.leaves.min.y + 1) * along_y;
+    const std::int64_t origin = to.cell({0, 0, 0});  // may lie before the array
+    for (std::int64_t row = begin; row < end; row += step) {
+      const std::int32_t* voxel = rows.ijk + 3 * row;
+      const std::int64_t cell =
+          origin + (voxel[0] >> 3) * along_x + (voxel[1] >> 3) * along_y + (voxel[2] >> 3);
+      std::uint64_t* word = masks[cell].word + (voxel[0] & 7);
+      const std::uint64_t bit = std::uint64_t{1} << ((voxel[1] & 7) << 3 | (voxel[2] & 7));
+      if constexpr (kShared) {
+        atomic_or(word, bit);
+      } else {
+        *word |= bit;
+      }
+    }
   }
 };
 
 /// Lines of dense cells along z as sources: what they hold is what the result holds.
 struct DenseRule {
+  static constexpr bool kHeavyWork = true;
   SourceView source;  // of no members: nothing is read from a grid
   const DenseMember* members = nullptr;
   const std::int64_t* first_line = nullptr;  // B+1: (x, y) lines of cells
@@ -163,8 +191,8 @@ struct DenseRule {
   const LeafMask* masks = nullptr;
 
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t line, const Emit& emit) const {
-    const std::int64_t member = segment_of(first_line, size, line);
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t line, const Emit& emit) const {
+    const std::int64_t member = cursor.find(first_line, size, line);
     const Box& box = members[member].leaves;
     const std::int64_t at = line - first_line[member], width = box.max.y - box.min.y + 1;
     Coord leaf{box.min.x + at / width, box.min.y + at % width, box.min.z};
@@ -178,7 +206,8 @@ struct DenseRule {
       }
     }
   }
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     return masks[members[finder.member()].cell(leaf)];
   }
 };
@@ -222,7 +251,8 @@ struct SortedRule {
   const Key* keys = nullptr;
   const std::int64_t* first_key = nullptr;
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder&, const Coord&, std::int64_t leaf) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder&, const Coord&, std::int64_t leaf) const {
     LeafMask mask = empty_mask();
     for (std::int64_t i = first_key[leaf]; i < first_key[leaf + 1]; ++i) {
       const auto offset = static_cast<std::uint64_t>(keys[i]) & 511;

@@ -86,4 +86,22 @@ LEAFPROOF_HD inline std::int64_t segment_of(const std::int64_t* offsets, std::in
   return lower_bound_of(offsets + 1, n, i + 1);
 }
 
+/// segment_of() for items in turn: remembers the last segment, and that of which list.
+class SegmentCursor {
+ public:
+  LEAFPROOF_HD std::int64_t find(const std::int64_t* offsets, std::int64_t n, std::int64_t i) {
+    if (offsets != offsets_ || i < begin_ || i >= end_) {
+      segment_ = n == 1 ? 0 : segment_of(offsets, n, i);
+      offsets_ = offsets;
+      begin_ = offsets[segment_];
+      end_ = offsets[segment_ + 1];
+    }
+    return segment_;
+  }
+
+ private:
+  const std::int64_t* offsets_ = nullptr;
+  std::int64_t begin_ = 0, end_ = 0, segment_ = 0;
+};
+
 }  // namespace leafproof::gpu

@@ -44,11 +44,12 @@ struct KeepRule {
   LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
 
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
-    const auto place = source.leaf_place(i);
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i, cursor);
     if (any(source.mask(place))) emit_leaf(place.member, leaf_coord(source.leaf(place)), emit);
   }
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     LeafMask mask;
     const std::uint64_t* words = finder.words(leaf);
     for (int x = 0; x < 8; ++x) mask.word[x] = words[x];
@@ -59,6 +60,7 @@ struct KeepRule {
 /// coarsen(f) [T-3]: leaf borders of the target are leaf borders of the source (8 f), so a source
 /// leaf reaches exactly one target leaf, whatever f is.
 struct CoarsenRule {
+  static constexpr bool kHeavyWork = true;
   SourceView source;
   Coord factor;
 
@@ -69,14 +71,16 @@ struct CoarsenRule {
     return {coarse(voxels.min), coarse(voxels.max)};
   }
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
-    const auto place = source.leaf_place(i);
-    emit_leaf(place.member, coarse(leaf_coord(source.leaf(place))), emit);
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i, cursor);
+    const Coord leaf = leaf_coord(source.leaf(place));
+    emit_leaf(place.member, halves() ? leaf >> 1 : coarse(leaf), emit);
   }
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     LeafMask mask = empty_mask();
-    if (factor.x == 2 && factor.y == 2 && factor.z == 2) {
+    if (halves()) {
       halve(finder, leaf, mask);
       return mask;
     }
@@ -92,6 +96,8 @@ struct CoarsenRule {
   }
 
  private:
+  LEAFPROOF_HD bool halves() const { return factor.x == 2 && factor.y == 2 && factor.z == 2; }
+
   /// Positions in the target leaf of the voxels of a source leaf, on one axis: one division.
   LEAFPROOF_HD static void positions(std::int64_t from, std::int64_t f, std::int64_t leaf,
                                      int (&at)[8]) {
@@ -126,7 +132,8 @@ struct CoarsenRule {
   }
 
   /// coarsen(2): pairs of neighbours OR-ed, then the even bits and rows pushed together.
-  LEAFPROOF_HD void halve(SourceView::Finder& finder, const Coord& leaf, LeafMask& mask) const {
+  template <class Finder>
+  LEAFPROOF_HD void halve(Finder& finder, const Coord& leaf, LeafMask& mask) const {
     for (int child = 0; child < 8; ++child) {
       const int cx = child >> 2, cy = (child >> 1) & 1, cz = child & 1;
       const std::uint64_t* words =
@@ -167,8 +174,8 @@ struct RelationRule {
   }
 
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
-    const auto place = source.leaf_place(i);
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i, cursor);
     const LeafMask mask = source.mask(place);
     Box box;
     if (!voxels(place, mask, box)) return;
@@ -202,7 +209,8 @@ struct RelationRule {
     }
   }
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     LeafMask mask = empty_mask();
     source.visit_leaves(finder.member(), relation.source_leaves(leaf),
                         [&](const Coord& from, const std::uint64_t* words) {
@@ -217,9 +225,32 @@ struct RelationRule {
 
 /// refine(f) [T-2]: a target leaf comes out of exactly one source leaf (8 f is a multiple of 8).
 struct RefineRule : RelationRule {
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  static constexpr bool kHeavyWork = true;
+  template <class Emit>
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    if (!doubles() || first_out_of_range != nullptr) {
+      RelationRule::reach(cursor, i, emit);
+      return;
+    }
+    const auto place = source.leaf_place(i, cursor);
+    const LeafMask mask = source.mask(place);
+    const Coord leaf = leaf_coord(source.leaf(place)) << 1;
+    const Coord row{leaf.x, leaf.y, leaf.z & ~std::int64_t{15}};
+    for (int x = 0; x < 2; ++x) {
+      const std::uint64_t* w = mask.word + 4 * x;
+      const std::uint64_t half = w[0] | w[1] | w[2] | w[3];
+      for (int y = 0; y < 2; ++y) {
+        const unsigned columns = any_row(half >> (32 * y) & 0xFFFFFFFF);
+        const unsigned two = (columns & 15 ? 1 : 0) | (columns >> 4 ? 2 : 0);
+        if (two != 0) emit(place.member, Coord{row.x + x, row.y + y, row.z}, two << (leaf.z & 15));
+      }
+    }
+  }
+
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     LeafMask mask = empty_mask();
-    if (relation.x.factor == 2 && relation.y.factor == 2 && relation.z.factor == 2) {
+    if (doubles()) {
       twice(finder.words(leaf >> 1), leaf, mask);
       return mask;
     }
@@ -233,6 +264,10 @@ struct RefineRule : RelationRule {
   }
 
  private:
+  LEAFPROOF_HD bool doubles() const {
+    return relation.x.factor == 2 && relation.y.factor == 2 && relation.z.factor == 2;
+  }
+
   /// refine(2): an octant of 4 x 4 x 4 voxels, its rows and columns drawn apart, each doubled.
   LEAFPROOF_HD static void twice(const std::uint64_t* words, const Coord& leaf, LeafMask& mask) {
     const int cx = static_cast<int>(leaf.x & 1), cy = static_cast<int>(leaf.y & 1);
@@ -256,8 +291,8 @@ struct RefineRule : RelationRule {
 struct NearBox {
   int lo[3], hi[3];
 
-  template <bool Missing>
-  LEAFPROOF_HD LeafMask dilate(SourceView::Finder& finder, const Coord& leaf) const {
+  template <bool Missing, class Finder>
+  LEAFPROOF_HD LeafMask dilate(Finder& finder, const Coord& leaf) const {
     std::uint64_t planes[3][8] = {};  // by z neighbour, after x and y
     for (int nz = hi[2] > 0 ? -1 : 0; nz <= (lo[2] < 0 ? 1 : 0); ++nz) {
       std::uint64_t columns[3][8] = {};  // by y neighbour, after x
@@ -276,8 +311,8 @@ struct NearBox {
   }
 
  private:
-  template <bool Missing>
-  LEAFPROOF_HD bool load(SourceView::Finder& finder, const Coord& leaf, int ny, int nz,
+  template <bool Missing, class Finder>
+  LEAFPROOF_HD bool load(Finder& finder, const Coord& leaf, int ny, int nz,
                          std::uint64_t* line) const {
     bool found = Missing;
     for (int nx = hi[0] > 0 ? -1 : 0; nx <= (lo[0] < 0 ? 1 : 0); ++nx) {
@@ -329,8 +364,10 @@ struct NearBox {
 
 /// dilate_box(lo, hi) within [-8, 8]^3 [T-4].
 struct DilateNearRule : RelationRule {
+  static constexpr bool kHeavyWork = true;
   NearBox box;
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     return box.dilate<false>(finder, leaf);
   }
 };
@@ -338,56 +375,57 @@ struct DilateNearRule : RelationRule {
 /// dilate_box(lo, hi) within [-1, 1]^3: 26 neighbours, octant pads, dual. Straight-line code, since
 /// this is the box that networks use.
 struct DilateUnitRule : RelationRule {
+  static constexpr bool kHeavyWork = true;
   bool down[3], up[3];  // is -1, is 1 in the box, per axis
 
-  template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
-    const auto place = source.leaf_place(i);
-    const LeafMask mask = source.mask(place);
-    const Coord leaf = leaf_coord(source.leaf(place));
-    std::uint64_t slices[3] = {down[0] ? mask.word[0] : 0, 0, up[0] ? mask.word[7] : 0};
+  /// Which of the 27 leaves around leaf i it has a voxel for: bits z = 0, 1, 2, by x and y from 0.
+  LEAFPROOF_HD void reached(const LeafMask& mask, unsigned (&three)[3][3]) const {
+    std::uint64_t slices[3] = {mask.word[0] & all_if(down[0]), 0, mask.word[7] & all_if(up[0])};
     for (int x = 0; x < 8; ++x) slices[1] |= mask.word[x];
+    const unsigned below = down[2], above = up[2];
     for (int x = 0; x < 3; ++x) {
-      if (slices[x] == 0) continue;
-      const unsigned rows[3] = {down[1] ? static_cast<unsigned>(slices[x] & 0xFF) : 0,
-                                any_row(slices[x]),
-                                up[1] ? static_cast<unsigned>(slices[x] >> 56) : 0};
+      const std::uint64_t rows[3] = {slices[x] & 0xFF & all_if(down[1]), any_row(slices[x]),
+                                     slices[x] >> 56 & all_if(up[1])};
       for (int y = 0; y < 3; ++y) {
-        if (rows[y] == 0) continue;
-        const unsigned three = (down[2] ? rows[y] & 1 : 0) | 2 | (up[2] ? rows[y] >> 7 << 2 : 0);
-        emit_three(place.member, {leaf.x + x - 1, leaf.y + y - 1, leaf.z - 1}, three, emit);
+        const auto row = static_cast<unsigned>(rows[y]);
+        three[x][y] = (row & below) | (row != 0 ? 2 : 0) | (row >> 7 & above) << 2;
       }
     }
   }
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
-    const std::uint64_t* near[3][3][3];
-    finder.around(leaf, near);
-    std::uint64_t planes[3][8] = {};  // by z neighbour, after x and y
-    bool found[3] = {false, false, false};
-    for (int z = 0; z < 3; ++z) {
-      if ((z == 0 && !up[2]) || (z == 2 && !down[2])) continue;
+  template <class Emit>
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i, cursor);
+    const Coord leaf = leaf_coord(source.leaf(place));
+    unsigned three[3][3];
+    reached(source.mask(place), three);
+    for (int x = 0; x < 3; ++x) {
       for (int y = 0; y < 3; ++y) {
-        if ((y == 0 && !up[1]) || (y == 2 && !down[1])) continue;
-        std::uint64_t line[8];
-        if (!sweep_x(near[0][y][z], near[1][y][z], near[2][y][z], line)) continue;
-        found[z] = true;
-        sweep_y(y, line, planes[z]);
+        if (three[x][y] == 0) continue;
+        emit_three(place.member, {leaf.x + x - 1, leaf.y + y - 1, leaf.z - 1}, three[x][y], emit);
       }
     }
+  }
+
+  /// Along z and y by whole words, then x moves words. Only the last word of a leaf before, and the
+  /// first of one after, come into it.
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
+    const auto near = finder.around(leaf);
+    std::uint64_t ends[3][3][2], slices[8], beyond[2];
+    for (int y = 0; y < 3; ++y) {
+      for (int z = 0; z < 3; ++z) {
+        ends[y][z][0] = near(0, y, z)[7];
+        ends[y][z][1] = near(2, y, z)[0];
+      }
+    }
+    spread<8>([&near](int y, int z) { return near(1, y, z); }, slices);
+    spread<2>([&ends](int y, int z) { return ends[y][z]; }, beyond);
     LeafMask mask;
-    for (int x = 0; x < 8; ++x) mask.word[x] = planes[1][x];
-    if (up[2]) {
-      for (int x = 0; x < 8; ++x) mask.word[x] |= planes[1][x] << 1 & ~kEveryRow;
-      if (found[0]) {
-        for (int x = 0; x < 8; ++x) mask.word[x] |= planes[0][x] >> 7 & kEveryRow;
-      }
-    }
-    if (down[2]) {
-      for (int x = 0; x < 8; ++x) mask.word[x] |= planes[1][x] >> 1 & ~(kEveryRow << 7);
-      if (found[2]) {
-        for (int x = 0; x < 8; ++x) mask.word[x] |= planes[2][x] << 7 & (kEveryRow << 7);
-      }
+    for (int x = 0; x < 8; ++x) {
+      const std::uint64_t before = x == 0 ? beyond[0] : slices[x - 1];
+      const std::uint64_t after = x == 7 ? beyond[1] : slices[x + 1];
+      mask.word[x] = slices[x] | (before & all_if(up[0])) | (after & all_if(down[0]));
     }
     return mask;
   }
@@ -403,38 +441,28 @@ struct DilateUnitRule : RelationRule {
     if (bits >> 16 != 0) emit(member, Coord{row.x, row.y, row.z + 16}, bits >> 16);
   }
 
-  /// The words of a line of three leaves along x, dilated along x; false when there is nothing.
-  LEAFPROOF_HD bool sweep_x(const std::uint64_t* before, const std::uint64_t* here,
-                            const std::uint64_t* after, std::uint64_t (&to)[8]) const {
-    const bool first = up[0] && before != nullptr, last = down[0] && after != nullptr;
-    if (here == nullptr && !first && !last) return false;
-    for (int x = 0; x < 8; ++x) to[x] = here == nullptr ? 0 : here[x];
-    if (here != nullptr && up[0]) {
-      for (int x = 1; x < 8; ++x) to[x] |= here[x - 1];
-    }
-    if (here != nullptr && down[0]) {
-      for (int x = 0; x < 7; ++x) to[x] |= here[x + 1];
-    }
-    if (first) to[0] |= before[7];
-    if (last) to[7] |= after[0];
-    return true;
+  LEAFPROOF_HD static std::uint64_t all_if(bool condition) {
+    return condition ? ~std::uint64_t{0} : 0;
   }
 
-  /// ORs a line at y neighbour 0, 1 or 2 into a plane, dilated along y.
-  LEAFPROOF_HD void sweep_y(int y, const std::uint64_t (&line)[8],
-                            std::uint64_t (&plane)[8]) const {
-    if (y == 0) {
-      for (int x = 0; x < 8; ++x) plane[x] |= line[x] >> 56;
-    } else if (y == 2) {
-      for (int x = 0; x < 8; ++x) plane[x] |= line[x] << 56;
-    } else {
-      for (int x = 0; x < 8; ++x) plane[x] |= line[x];
-      if (up[1]) {
-        for (int x = 0; x < 8; ++x) plane[x] |= line[x] << 8;
+  /// Dilates n words along z, then y, from nine lines of them.
+  template <int n, class Line>
+  LEAFPROOF_HD void spread(const Line& line, std::uint64_t (&to)[n]) const {
+    constexpr std::uint64_t kFirst = kEveryRow, kLast = kEveryRow << 7;
+    const std::uint64_t first = kFirst & all_if(up[2]), last = kLast & all_if(down[2]);
+    const std::uint64_t forward = ~kFirst & all_if(up[2]), back = ~kLast & all_if(down[2]);
+    const std::uint64_t rows_up = all_if(up[1]), rows_down = all_if(down[1]);
+    std::uint64_t rows[3][n];
+    for (int y = 0; y < 3; ++y) {
+      const std::uint64_t *before = line(y, 0), *here = line(y, 1), *after = line(y, 2);
+      for (int x = 0; x < n; ++x) {
+        rows[y][x] = here[x] | (here[x] << 1 & forward) | (here[x] >> 1 & back) |
+                     (before[x] >> 7 & first) | (after[x] << 7 & last);
       }
-      if (down[1]) {
-        for (int x = 0; x < 8; ++x) plane[x] |= line[x] >> 8;
-      }
+    }
+    for (int x = 0; x < n; ++x) {
+      to[x] = rows[1][x] | ((rows[1][x] << 8 | rows[0][x] >> 56) & rows_up) |
+              ((rows[1][x] >> 8 | rows[2][x] << 56) & rows_down);
     }
   }
 };
@@ -450,14 +478,15 @@ struct ErodeRule {
   LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
 
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
-    const auto place = source.leaf_place(i);
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
+    const auto place = source.leaf_place(i, cursor);
     const Coord leaf = leaf_coord(source.leaf(place));
     SourceView::Finder finder(source, place.member);
     if (any(gather(finder, leaf, 0))) emit_leaf(place.member, leaf, emit);
   }
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     LeafMask mask;
     const std::uint64_t* words = finder.words(leaf);
     for (int x = 0; x < 8; ++x) mask.word[x] = words[x];
@@ -492,10 +521,10 @@ struct SetRule {
   LEAFPROOF_HD Box image(const Box& voxels) const { return voxels; }
 
   template <class Emit>
-  LEAFPROOF_HD void reach(std::int64_t i, const Emit& emit) const {
+  LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
     const bool second = i >= source.leaves;
     const SourceView& from = second ? other : source;
-    const auto place = from.leaf_place(second ? i - source.leaves : i);
+    const auto place = from.leaf_place(second ? i - source.leaves : i, cursor);
     const Coord leaf = leaf_coord(from.leaf(place));
     if (operation != SetOperation::Merge) {
       SourceView::Finder finder(source, place.member);
@@ -504,7 +533,8 @@ struct SetRule {
     emit_leaf(place.member, leaf, emit);
   }
 
-  LEAFPROOF_HD LeafMask gather(SourceView::Finder& finder, const Coord& leaf, std::int64_t) const {
+  template <class Finder>
+  LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     const std::uint64_t* p = finder.words(leaf);
     SourceView::Finder second(other, finder.member());
     const std::uint64_t* q = second.words(leaf);

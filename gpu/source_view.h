@@ -55,6 +55,10 @@ struct SourceView {
     std::int64_t member, node;  // the view's member, and the node in that member
   };
   LEAFPROOF_HD Place leaf_place(std::int64_t i) const { return place(first_leaf, i); }
+  LEAFPROOF_HD Place leaf_place(std::int64_t i, SegmentCursor& cursor) const {
+    const std::int64_t member = cursor.find(first_leaf, size, i);
+    return {member, i - first_leaf[member]};
+  }
   LEAFPROOF_HD Place lower_place(std::int64_t i) const { return place(first_lower, i); }
   LEAFPROOF_HD Place upper_place(std::int64_t i) const { return place(first_upper, i); }
 
@@ -97,10 +101,14 @@ struct SourceView {
   /// Finds leaves of one member near each other: keeps the lower nodes around the last one.
   class Finder {
    public:
-    LEAFPROOF_HD Finder(const SourceView& view, std::int64_t member)
+    LEAFPROOF_HD explicit Finder(const SourceView& view, std::int64_t member = -1)
         : view_(view), member_(member) {}
 
     LEAFPROOF_HD std::int64_t member() const { return member_; }
+    LEAFPROOF_HD void enter(std::int64_t member) {
+      if (member != member_) known_ = 0;
+      member_ = member;
+    }
 
     /// The mask words of the leaf at these coordinates (voxel / 8), or null.
     LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
@@ -108,59 +116,35 @@ struct SourceView {
       return words_in(lower(1, 1, 1), lower_slot(leaf));
     }
 
-    /// The mask words of the 27 leaves around one, [x][y][z] from -1 to 1; null where there is
-    /// none.
-    LEAFPROOF_HD void around(const Coord& leaf, const std::uint64_t* (&near)[3][3][3]) {
+    struct Around {
+      const std::uint64_t* near[3][3][3];
+      LEAFPROOF_HD const std::uint64_t* operator()(int x, int y, int z) const {
+        return near[x][y][z];
+      }
+    };
+    /// The mask words of the 27 leaves around one, by x, y, z from 0 to 2; of no voxel where there
+    /// is no leaf.
+    LEAFPROOF_HD Around around(const Coord& leaf) {
       settle(leaf >> 4);
-      const auto inner = [](std::int64_t v) { return (v & 15) != 0 && (v & 15) != 15; };
-      if (inner(leaf.x) && inner(leaf.y) && inner(leaf.z)) {
-        around_within(lower(1, 1, 1), lower_slot(leaf), near);
-        return;
-      }
-      const std::int64_t coord[3] = {leaf.x, leaf.y, leaf.z};
-      int node[3][3], slot[3][3];  // per axis and neighbour: which lower node, and where in it
-      for (int axis = 0; axis < 3; ++axis) {
-        const auto at = static_cast<int>(coord[axis] & 15);
-        for (int n = 0; n < 3; ++n) {
-          node[axis][n] = at + n == 0 ? 0 : at + n == 17 ? 2 : 1;
-          slot[axis][n] = (at + n - 1) & 15;
-        }
-      }
+      Around result;
       for (int x = 0; x < 3; ++x) {
         for (int y = 0; y < 3; ++y) {
-          const int row = slot[0][x] << 8 | slot[1][y] << 4;
-          const LowerNode* here = lower(node[0][x], node[1][y], 1);
-          const std::uint64_t line =
-              here == nullptr ? 0 : here->mChildMask.words()[row >> 6] >> (row & 63);
           for (int z = 0; z < 3; ++z) {
-            const std::uint64_t* found = nullptr;
-            if (node[2][z] != 1) {
-              found = words_in(lower(node[0][x], node[1][y], node[2][z]), row | slot[2][z]);
-            } else if ((line >> slot[2][z] & 1) != 0) {
-              found = view_.words(member_, leaf_in(here, row | slot[2][z]));
-            }
-            near[x][y][z] = found;
+            const Coord at{leaf.x + x - 1, leaf.y + y - 1, leaf.z + z - 1};
+            const Coord in = at >> 4;
+            const std::uint64_t* found =
+                words_in(lower(step(in.x, home_.x), step(in.y, home_.y), step(in.z, home_.z)),
+                         lower_slot(at));
+            result.near[x][y][z] = found == nullptr ? none_.word : found;
           }
         }
       }
+      return result;
     }
 
    private:
-    /// The same where all 27 are slots of one lower node: three bits in a row of z, nine times.
-    LEAFPROOF_HD void around_within(const LowerNode* home, int centre,
-                                    const std::uint64_t* (&near)[3][3][3]) const {
-      for (int x = 0; x < 3; ++x) {
-        for (int y = 0; y < 3; ++y) {
-          const int slot = centre + (x - 1) * 256 + (y - 1) * 16 - 1;
-          std::uint64_t there = 0;
-          if (home != nullptr) there = home->mChildMask.words()[slot >> 6] >> (slot & 63) & 7;
-          for (int z = 0; z < 3; ++z) near[x][y][z] = nullptr;
-          for (; there != 0; there &= there - 1) {
-            const int z = lowest_bit(there);
-            near[x][y][z] = view_.words(member_, leaf_in(home, slot + z));
-          }
-        }
-      }
+    LEAFPROOF_HD static int step(std::int64_t at, std::int64_t home) {
+      return static_cast<int>(at - home) + 1;
     }
 
     LEAFPROOF_HD void settle(const Coord& home) {
@@ -184,8 +168,149 @@ struct SourceView {
     const SourceView& view_;
     std::int64_t member_;
     Coord home_;
+    LeafMask none_ = empty_mask();
     unsigned known_ = 0;  // bit i: lowers_[i] has been looked up
-    const LowerNode* lowers_[27];
+    const LowerNode* lowers_[27] = {};
+  };
+
+  /// A Finder for one thread that looks for many leaves, one lower node after the other. It counts
+  /// the leaves before each word of a node's child mask when it meets the node, and from then on
+  /// finds leaves by rank, without child tables, which are large and seldom in a cache: leaves of a
+  /// lower node stand one after the other. For around() it lays out all leaves of a node and those
+  /// next to it in a grid, so that 27 neighbours are 27 loads.
+  class GridFinder {
+   public:
+    LEAFPROOF_HD explicit GridFinder(const SourceView& view) : view_(view) {}
+
+    LEAFPROOF_HD std::int64_t member() const { return member_; }
+    LEAFPROOF_HD void enter(std::int64_t member) {
+      if (member == member_) return;
+      member_ = member;
+      known_ = 0;
+      last_ = nullptr;
+      laid_out_ = false;
+    }
+
+    LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
+      const auto moved =
+          (leaf.x ^ last_leaf_.x) | (leaf.y ^ last_leaf_.y) | (leaf.z ^ last_leaf_.z);
+      if (last_ == nullptr || moved >> 4 != 0) last_ = &lower(leaf >> 4);
+      last_leaf_ = leaf;
+      const int slot = lower_slot(leaf);
+      if (last_->mask == nullptr || (last_->mask[slot >> 6] >> (slot & 63) & 1) == 0) {
+        return nullptr;
+      }
+      return leaf_of(*last_, slot);
+    }
+
+    struct Around {
+      const std::uint64_t* const* corner;
+      LEAFPROOF_HD const std::uint64_t* operator()(int x, int y, int z) const {
+        return corner[(x * kAcross + y) * kAcross + z];
+      }
+    };
+    LEAFPROOF_HD Around around(const Coord& leaf) {
+      const Coord at = leaf >> 4;
+      if (!laid_out_ || !(at == home_)) lay_out(at);
+      return {grid_ + cell(static_cast<int>(leaf.x & 15), static_cast<int>(leaf.y & 15),
+                           static_cast<int>(leaf.z & 15))};
+    }
+
+   private:
+    static constexpr int kAcross = 18;  // a lower node and one leaf on each side
+    static constexpr int kCells = kAcross * kAcross * kAcross;
+
+    struct Ranked {
+      Coord at;
+      const std::uint64_t* mask;  // of children; null where there is no node
+      std::uintptr_t first;       // the words of its first leaf
+      std::uint16_t before[kLowerWords];
+    };
+
+    LEAFPROOF_HD static int cell(int x, int y, int z) { return (x * kAcross + y) * kAcross + z; }
+
+    LEAFPROOF_HD const std::uint64_t* leaf_of(const Ranked& node, int slot) const {
+      const std::size_t stride = view_.selected == nullptr ? sizeof(LeafNode) : sizeof(LeafMask);
+      const int rank =
+          node.before[slot >> 6] + popcount(node.mask[slot >> 6] & bits_below(slot & 63));
+      return reinterpret_cast<const std::uint64_t*>(node.first +
+                                                    static_cast<std::size_t>(rank) * stride);
+    }
+
+    /// The node at these coordinates. Remembered by two bits of each, so any 27 neighbours at once.
+    LEAFPROOF_HD const Ranked& lower(const Coord& at) {
+      const auto i = static_cast<int>((at.x & 3) << 4 | (at.y & 3) << 2 | (at.z & 3));
+      Ranked& node = lowers_[i];
+      if ((known_ >> i & 1) == 0 || !(node.at == at)) {
+        meet(at, node);
+        known_ |= std::uint64_t{1} << i;
+      }
+      return node;
+    }
+    LEAFPROOF_HD void meet(const Coord& at, Ranked& node) const {
+      const LowerNode* found = view_.find_lower(member_, at);
+      node.at = at;
+      node.mask = nullptr;
+      if (found == nullptr) return;
+      node.mask = found->mChildMask.words();
+      int before = 0, begin = 0;
+      while (begin < kLowerWords - 1 && node.mask[begin] == 0) ++begin;  // a node has a leaf
+      const int first = begin * 64 + lowest_bit(node.mask[begin]);
+      for (int w = 0; w < kLowerWords; ++w) {
+        node.before[w] = static_cast<std::uint16_t>(before);
+        before += popcount(node.mask[w]);
+      }
+      node.first = reinterpret_cast<std::uintptr_t>(view_.words(member_, leaf_in(found, first)));
+    }
+
+    LEAFPROOF_HD void lay_out(const Coord& home) {
+      if (!cleared_) {
+        for (const std::uint64_t*& at : grid_) at = none_.word;
+      }
+      for (int i = 0; i < written_; ++i) grid_[cells_[i]] = none_.word;
+      cleared_ = laid_out_ = true;
+      written_ = 0;
+      home_ = home;
+      for (int i = 0; i < 27; ++i) {
+        const Ranked& node =
+            lower({home.x + i / 9 - 1, home.y + i / 3 % 3 - 1, home.z + i % 3 - 1});
+        if (node.mask != nullptr) lay_out(node, i / 9, i / 3 % 3, i % 3);
+      }
+    }
+    /// The leaves of one lower node: all, or those of a face, an edge, a corner. Per axis: 0 and 2
+    /// are the nodes before and after home.
+    LEAFPROOF_HD void lay_out(const Ranked& node, int nx, int ny, int nz) {
+      const auto first = [](int n) { return n == 0 ? 15 : 0; };
+      const auto last = [](int n) { return n == 2 ? 0 : 15; };
+      const std::uint64_t columns = nz == 1 ? ~std::uint64_t{0} : 0x0001000100010001u << first(nz);
+      for (int x = first(nx); x <= last(nx); ++x) {
+        for (int y = first(ny) & ~3; y <= last(ny); y += 4) {
+          const int w = x * 4 + (y >> 2);
+          std::uint64_t bits = node.mask[w] & columns;
+          if (ny != 1) bits &= std::uint64_t{0xFFFF} << (first(ny) & 3) * 16;
+          for (; bits != 0; bits &= bits - 1) {
+            const int bit = lowest_bit(bits);
+            const int at =
+                cell(x + 16 * nx - 15, y + (bit >> 4) + 16 * ny - 15, (bit & 15) + 16 * nz - 15);
+            grid_[at] = leaf_of(node, w * 64 + bit);
+            prefetch(grid_[at]);
+            cells_[written_++] = static_cast<std::uint16_t>(at);
+          }
+        }
+      }
+    }
+
+    const SourceView& view_;
+    std::int64_t member_ = -1;
+    Coord home_, last_leaf_;
+    const Ranked* last_ = nullptr;  // where the last leaf was looked for
+    std::uint64_t known_ = 0;       // bit i: lowers_[i] has been met
+    bool laid_out_ = false, cleared_ = false;
+    int written_ = 0;  // cells of the grid that are not none_
+    LeafMask none_ = empty_mask();
+    Ranked lowers_[64];
+    const std::uint64_t* grid_[kCells];
+    std::uint16_t cells_[kCells];
   };
 
   /// Calls visit(leaf coordinates, mask words) for each leaf of a member in a box of leaf
