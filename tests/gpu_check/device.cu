@@ -81,7 +81,7 @@ Busy::Busy() : stream_(new_stream()) {
   check_cuda(cudaHostAlloc(&pinned, sizeof(int), cudaHostAllocMapped), "cudaHostAlloc");
   stop_ = static_cast<int*>(pinned);
   *stop_ = 0;
-  spin<<<1, 1, 0, stream_.get()>>>(stop_, std::int64_t{10'000'000'000});
+  spin<<<1, 1, 0, stream_.get()>>>(stop_, std::int64_t{30'000'000'000});
   check_launch();
 }
 Busy::~Busy() {

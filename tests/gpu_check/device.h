@@ -31,7 +31,7 @@ void synchronise(CudaStream stream);
 /// False while work is under way.
 bool is_idle(CudaStream stream);
 
-/// A kernel that spins on a stream of its own until it is told to stop, ten seconds at most.
+/// A kernel that spins on a stream of its own until it is told to stop, thirty seconds at most.
 class Busy {
  public:
   Busy();
