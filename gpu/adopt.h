@@ -11,6 +11,7 @@
 #include "gpu/host_device.h"
 #include "gpu/node_levels.h"
 #include "gpu/source_view.h"
+#include "gpu/team.h"
 
 namespace leafproof::gpu::adoption {
 
@@ -147,42 +148,66 @@ LEAFPROOF_HD inline bool same_box(const Box& p, const Box& q) {
 }
 
 /// Children of node i must be the nodes of the next level from `children_before` on, in the order
-/// of the mask, each within its slot; the node's box is that of its children's.
+/// of the mask, each within its slot; the node's box is that of its children's. A team takes a word
+/// of the mask each; of several faults the least counts, whoever finds it.
 template <class Node>
 struct CheckNodes {
   SourceView view;
   const std::int64_t* children_before;
   std::uint64_t* first;
-  LEAFPROOF_HD void operator()(std::int64_t i) const {
+  LEAFPROOF_HD void operator()(std::int64_t i) const { (*this)(i, Alone{}); }
+  template <class Team>  // of a size that divides the words of a mask
+  LEAFPROOF_HD void operator()(std::int64_t i, const Team& team) const {
     using Level = LevelOf<Node>;
     const auto place = Level::place(view, i);
     const auto* children = Level::children(view.members[place.member]);
     const Node& node = node_of<Node>(view, place);
     const Coord origin = coord_of(node.mBBox.min()) >> Level::kLog;
     const std::int64_t* first_child = Level::first_child(view);
-    std::int64_t child = children_before[i] - children_before[Level::first(view)[place.member]];
+    std::int64_t word_child =
+        children_before[i] - children_before[Level::first(view)[place.member]];
     const std::int64_t end = first_child[place.member + 1] - first_child[place.member];
     Box box = nothing();
-    for (int w = 0; w < Level::kWords; ++w) {
-      if (node.mValueMask.words()[w] != 0) return report(first, i, kValueTile);
-      for (std::uint64_t bits = node.mChildMask.words()[w]; bits != 0; bits &= bits - 1, ++child) {
+    for (int w = team.rank(); w < Level::kWords; w += team.size()) {
+      if (node.mValueMask.words()[w] != 0) report(first, i, kValueTile);
+      std::uint64_t bits = node.mChildMask.words()[w];
+      int all = 0;
+      std::int64_t child = word_child + team.sum_before(popcount(bits), all);
+      word_child += all;
+      for (; bits != 0; bits &= bits - 1, ++child) {
         const int slot = w * 64 + lowest_bit(bits);
         const std::byte* expected = reinterpret_cast<const std::byte*>(children + child);
         if (child >= end ||
             node.mTable[slot].child != expected - reinterpret_cast<const std::byte*>(&node)) {
-          return report(first, i, kChild);
+          report(first, i, kChild);
+          break;  // those behind it are not where they are looked for
         }
         const Box voxels = Level::voxels_of_child(children[child]);
         const Coord at = Level::child_at(origin, slot);
         if (!((voxels.min >> Level::kChildLog) == at) ||
             !((voxels.max >> Level::kChildLog) == at)) {
-          return report(first, i, kNodeBox);
+          report(first, i, kNodeBox);
         }
         box = united(box, voxels);
       }
     }
+    box = over(team, box);
+    if (team.rank() != 0) return;
     if (box.empty()) return report(first, i, kEmptyNode);
     if (!same_box(box, voxels_of(node.mBBox))) report(first, i, kNodeBox);
+  }
+
+ private:
+  /// The box of a team's boxes; coordinates are those of a grid, 32 bits each.
+  template <class Team>
+  LEAFPROOF_HD static Box over(const Team& team, const Box& box) {
+    const auto narrow = [](std::int64_t v) {  // what is beyond has been reported
+      return static_cast<std::int32_t>(smaller(larger(v, kLatticeMin), kLatticeMax));
+    };
+    const auto low = [&](std::int64_t v) { return team.least(narrow(v)); };
+    const auto high = [&](std::int64_t v) { return team.greatest(narrow(v)); };
+    return {{low(box.min.x), low(box.min.y), low(box.min.z)},
+            {high(box.max.x), high(box.max.y), high(box.max.z)}};
   }
 };
 

@@ -11,6 +11,10 @@
 // may follow the work that makes its source without synchronising. It waits for the stream at most
 // twice, and its result is ready for work on the same stream when it returns.
 //
+// Making a builder allocates 2 MiB of pinned memory, and the end of one waits for its stream; the
+// first use of a kernel in a process may load it. Beyond what costs() counts, a build takes CUB's
+// temporary memory and, where keys are sorted, a copy of them with an index each.
+//
 // Errors: refusals are Error [E-1]; memory that the allocator does not have is Error(OutOfMemory);
 // any other failure that CUDA reports, of this build's work or of work before it on the stream, is
 // a CudaFailure thrown by the build that met it.
