@@ -3,6 +3,9 @@
 #include <cstdio>
 
 #include "gpu/batched_builder.h"
+#ifdef HAS_CUDA
+#include "gpu/cuda_builder.h"
+#endif
 #include "oracle/backend.h"
 #include "oracle/compare.h"
 #include "reference/passes.h"
@@ -29,5 +32,8 @@ int main() {
   const bool equal = oracle::compare(expected, answer, profile).ok();
   const bool told_apart = !oracle::compare(other, answer, profile).ok();
   std::printf("equal: %d, told apart: %d\n", equal, told_apart);
+#ifdef HAS_CUDA
+  std::printf("CUDA: %s\n", gpu::why_no_cuda().empty() ? "yes" : gpu::why_no_cuda().c_str());
+#endif
   return equal && told_apart ? 0 : 1;
 }
