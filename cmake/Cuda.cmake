@@ -2,7 +2,8 @@
 # Sets, for gpu/CMakeLists.txt and others:
 #   LEAFPROOF_HAS_CUDA        TRUE when the language CUDA is enabled (nvcc was found and is wanted)
 #   LEAFPROOF_CUDA_WHY        one phrase for the summary: version and architectures, or why not
-#   CMAKE_CUDA_ARCHITECTURES  80-real;90-real;120 unless the caller set it (no 120 before CUDA 12.8)
+#   CMAKE_CUDA_ARCHITECTURES  80-real;90;120-real unless the caller set it (no 120 before CUDA
+#                             12.8). PTX is that of 90: what lies between and beyond can run it
 #   CUDA::cudart_static, ...  imported targets of find_package(CUDAToolkit)
 #   CCCL::CUB, CCCL::Thrust   imported targets of find_package(CCCL), part of the toolkit
 # A target with *.cu files needs nothing else: C++20, extended lambdas, no contraction [G-7] and
@@ -34,7 +35,7 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   if(CMAKE_MATCH_1 VERSION_LESS 12.8)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "CUDA architectures")
   else()
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 120 CACHE STRING "CUDA architectures")
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90 120-real CACHE STRING "CUDA architectures")
   endif()
 endif()
 enable_language(CUDA)
