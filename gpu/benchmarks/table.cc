@@ -27,7 +27,8 @@ constexpr std::size_t kColumns = 100;
 /// Three significant digits, no exponent: 0.0412, 4.12, 412. What is not there is a dash.
 std::string number(double value) {
   if (!(value > 0)) return "-";
-  const int digits = static_cast<int>(std::floor(std::log10(value))) + 1;
+  const double rounded = value * (1 + 5e-4);  // 9.996 is 10.0
+  const int digits = static_cast<int>(std::floor(std::log10(rounded))) + 1;
   return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 6));
 }
 
