@@ -227,19 +227,22 @@ void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& sum
 
 }  // namespace building
 
-/// From a discovered LeafSet on. `measured`: members' extents must be known before the buffer is
-/// allocated (a synchronisation has been spent already). `check` is called with the flag of [L-5]
-/// before anything is allocated.
+/// When the extents of members are known: after the buffer is written, or, where a synchronisation
+/// has been spent already, before it is allocated, from a look at each leaf or from the caller.
+enum class Extents { Written, Measured, Given };
+
+/// From a discovered LeafSet on. `check` is called with the flag of [L-5] before anything is
+/// allocated.
 template <Executor E, class Rule, class Check>
 GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan& plan,
-                     const BuildSettings& settings, building::SummaryBlock<E>& block, bool measured,
-                     const Check& check) {
+                     const BuildSettings& settings, building::SummaryBlock<E>& block,
+                     Extents extents, const Check& check) {
   using namespace building;
   const std::int64_t size = plan.size();
   const Summary& summary = block.device();
   executor.for_each_index({size + 1}, discovery::StartMembers{set, summary.starts},
                           discovery::kMedium);
-  if (measured) {
+  if (extents == Extents::Measured) {
     auto* lowers = scratch<Extent>(executor, set.lowers.bound);
     auto* uppers = scratch<Extent>(executor, set.tiles.bound);
     if constexpr (many_threads<E>()) {
@@ -249,7 +252,7 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
     }
     reduce_up(executor, set, lowers, uppers, summary, size);
   }
-  SummaryOnHost host = block.read(measured);
+  SummaryOnHost host = block.read(extents != Extents::Written);
   check(host.first_out_of_range);
   set.tiles = {host.starts.back().tile};
   set.lowers = {host.starts.back().lower_candidate};
@@ -265,7 +268,7 @@ GridBatch build_from(E& executor, const Rule& rule, LeafSet set, const PassPlan&
   }
   const MemberTarget* targets = target_space.upload(executor, placement, memory.get());
   write(executor, rule, set, summary, targets, metadata_at(placement, memory.get()), space, size);
-  if (!measured) host.extents = block.read(true).extents;
+  if (extents == Extents::Written) host.extents = block.read(true).extents;
   return finish(plan, placement, std::move(memory), host.extents);
 }
 
@@ -279,7 +282,8 @@ GridBatch build(E& executor, Rule rule, const PassPlan& plan, const BuildSetting
   const bool bounded = scratch_of(bounds, settings.engine) <= settings.scratch_budget;
   if (!bounded) bounds = building::count_candidates(executor, rule, settings.engine, bounds);
   LeafSet set = building::discover(executor, rule, settings.engine, plan, bounds);
-  return build_from(executor, rule, set, plan, settings, block, !bounded, check);
+  return build_from(executor, rule, set, plan, settings, block,
+                    bounded ? Extents::Written : Extents::Measured, check);
 }
 
 }  // namespace leafproof::gpu

@@ -143,38 +143,38 @@ struct ZeroMasks {
   }
 };
 
-/// ORs the lower nodes that a source lower node's voxels can reach into the masks of their uppers.
+/// ORs the lower nodes in a box of them into the masks of their uppers.
+LEAFPROOF_HD inline void mark_lowers(const LeafSet& set, std::int64_t member, const Box& lowers) {
+  const Box tiles = lowers >> 5;
+  for (std::int64_t tx = tiles.min.x; tx <= tiles.max.x; ++tx) {
+    for (std::int64_t ty = tiles.min.y; ty <= tiles.max.y; ++ty) {
+      for (std::int64_t tz = tiles.min.z; tz <= tiles.max.z; ++tz) {
+        const Coord tile{tx, ty, tz};
+        const Coord far{tx * 32 + 31, ty * 32 + 31, tz * 32 + 31};
+        const Box part = common(lowers, {tile << 5, far});
+        std::uint64_t* mask = set.upper_masks + set.find_tile(member, tile) * kUpperWords;
+        const int first = static_cast<int>(part.min.z & 31),
+                  last = static_cast<int>(part.max.z & 31);
+        const std::uint64_t row = bits_below(last + 1) & ~bits_below(first);
+        for (std::int64_t x = part.min.x; x <= part.max.x; ++x) {
+          for (std::int64_t y = part.min.y; y <= part.max.y; ++y) {
+            const int slot = upper_slot({x, y, 0});
+            atomic_or(mask + (slot >> 6), row << (slot & 63));
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Those that a source lower node's voxels can reach.
 template <class Rule>
 struct MarkLowers {
   Rule rule;
   LeafSet set;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
     const Reached reached = image_of<Level::Lower>(rule, i);
-    const Box lowers = reached.voxels >> kLowerLog;
-    const Box tiles = lowers >> 5;
-    for (std::int64_t tx = tiles.min.x; tx <= tiles.max.x; ++tx) {
-      for (std::int64_t ty = tiles.min.y; ty <= tiles.max.y; ++ty) {
-        for (std::int64_t tz = tiles.min.z; tz <= tiles.max.z; ++tz) {
-          const Coord tile{tx, ty, tz};
-          const Coord far{tx * 32 + 31, ty * 32 + 31, tz * 32 + 31};
-          mark(set.find_tile(reached.member, tile), common(lowers, {tile << 5, far}));
-        }
-      }
-    }
-  }
-
- private:
-  LEAFPROOF_HD void mark(std::int64_t tile, const Box& lowers) const {
-    std::uint64_t* mask = set.upper_masks + tile * kUpperWords;
-    const int first = static_cast<int>(lowers.min.z & 31),
-              last = static_cast<int>(lowers.max.z & 31);
-    const std::uint64_t row = bits_below(last + 1) & ~bits_below(first);
-    for (std::int64_t x = lowers.min.x; x <= lowers.max.x; ++x) {
-      for (std::int64_t y = lowers.min.y; y <= lowers.max.y; ++y) {
-        const int slot = upper_slot({x, y, 0});
-        atomic_or(mask + (slot >> 6), row << (slot & 63));
-      }
-    }
+    mark_lowers(set, reached.member, reached.voxels >> kLowerLog);
   }
 };
 

@@ -59,16 +59,17 @@ LEAFPROOF_HD inline void prefetch([[maybe_unused]] const void* address) {
 #endif
 }
 
-/// ORs bits into a word that several threads share. OR is free of order, so the result is
-/// deterministic; a word that has the bits already is left alone, which is the common case.
-LEAFPROOF_HD inline void atomic_or(std::uint64_t* word, std::uint64_t bits) {
+/// ORs bits into a word that several threads share; true when it did not have all of them. OR is
+/// free of order, so the result is deterministic; a word that has the bits already is left alone,
+/// which is the common case.
+LEAFPROOF_HD inline bool atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #if defined(__CUDA_ARCH__)
   auto* target = reinterpret_cast<unsigned long long*>(word);
-  if ((*static_cast<volatile unsigned long long*>(target) & bits) != bits) atomicOr(target, bits);
+  if ((*static_cast<volatile unsigned long long*>(target) & bits) == bits) return false;
+  return (atomicOr(target, bits) & bits) != bits;
 #else
-  if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) != bits) {
-    __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
-  }
+  if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) == bits) return false;
+  return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
 #endif
 }
 

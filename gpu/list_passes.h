@@ -134,7 +134,13 @@ GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   executor.zero(masks, static_cast<std::size_t>(cell_count) * sizeof(LeafMask));
   executor.upload(device_members, members.data(), members.size() * sizeof(DenseMember));
   executor.upload(device_lines, first_line.data(), first_line.size() * sizeof(std::int64_t));
-  executor.for_each_index({rows.chunks()}, FillDense{rows, device_members, masks}, 2);
+  // Boxes are known; voxels are counted as they are set.
+  building::SummaryBlock<E> block(executor, size);
+  std::vector<Extent> extents;
+  for (const Box& box : plan.images) extents.push_back({box, 0});
+  executor.upload(block.device().extents, extents.data(), extents.size() * sizeof(Extent));
+  executor.for_each_index({rows.chunks()},
+                          FillDense{rows, device_members, masks, block.device().extents}, 2);
 
   DenseRule rule;
   rule.members = device_members;
@@ -149,7 +155,7 @@ GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   executor.upload(set.tile, tiles.data(), tiles.size() * sizeof(TileKey));
   allocate_tiles(executor, set, set.tiles.bound);
   executor.for_each_index(set.tiles, ZeroMasks{set.upper_masks, kUpperWords}, kMedium);
-  executor.for_each_index({rule.lines}, MarkLowersOfLeaves<DenseRule>{rule, set}, kMedium);
+  executor.for_each_index({size}, MarkLowersOfBoxes{device_members, set}, kHeavy);
   rank<kUpperWords>(executor, set.tiles, set.upper_masks, set.upper_prefix, set.lower_base);
   set.lowers = {lowers, set.lower_base + set.tiles.bound};
   allocate_lowers(executor, set, lowers);
@@ -158,8 +164,7 @@ GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   executor.for_each_index({rule.lines}, MarkLeaves<DenseRule>{rule, set}, kMedium);
   rank_nodes(executor, set);
 
-  building::SummaryBlock<E> block(executor, size);
-  return build_from(executor, rule, set, plan, settings_, block, true, kNoCheck);
+  return build_from(executor, rule, set, plan, settings_, block, Extents::Given, kNoCheck);
 }
 
 /// Engine sort, and any input that is thin in its boxes.
@@ -192,7 +197,7 @@ GridBatch PassesOn<Inner>::build_sorted(const Rows& rows, const PassPlan& plan, 
   SortedRule<Key> rule;
   rule.keys = keys;
   rule.first_key = first_key;
-  return build_from(executor, rule, set, plan, settings_, block, true, kNoCheck);
+  return build_from(executor, rule, set, plan, settings_, block, Extents::Measured, kNoCheck);
 }
 
 /// Boxes are measured: choose, and build.

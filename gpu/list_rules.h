@@ -135,18 +135,31 @@ struct DenseMember {
                (leaves.max.z - leaves.min.z + 1) +
            leaf.z - leaves.min.z;
   }
+  LEAFPROOF_HD std::int64_t words() const { return 8 * discovery::volume(leaves); }
 };
 
+/// The lower nodes that a member's box meets; those without a voxel get no rank later.
+struct MarkLowersOfBoxes {
+  const DenseMember* members;
+  LeafSet set;
+  LEAFPROOF_HD void operator()(std::int64_t member) const {
+    const Box& leaves = members[member].leaves;
+    if (!leaves.empty()) discovery::mark_lowers(set, member, leaves >> (kLowerLog - kLeafLog));
+  }
+};
+
+/// ORs voxels into the dense array, and counts those that are met for the first time.
 struct FillDense {
   static constexpr bool kHeavyWork = true;
   Rows rows;
   const DenseMember* members;
   LeafMask* masks;
+  Extent* extents;  // B: `voxels` are counted
   LEAFPROOF_HD void operator()(std::int64_t chunk) const { (*this)(chunk, Alone{}); }
   template <class Team>
   LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
     visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
-      fill<true>(member, begin + team.rank(), end, team.size());
+      fill(member, begin + team.rank(), end, team.size());
     });
   }
   /// A member all of whose rows are in these chunks is filled by one thread.
@@ -154,30 +167,66 @@ struct FillDense {
     const std::int64_t from = first * rows.chunk, to = last * rows.chunk;
     visit_rows(rows, from, to, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
       const bool whole = rows.offsets[member] >= from && rows.offsets[member + 1] <= to;
-      whole ? fill<false>(member, begin, end, 1) : fill<true>(member, begin, end, 1);
+      if (members[member].words() > INT32_MAX) {
+        fill(member, begin, end, 1);
+      } else if (whole) {
+        fill_blocks<false>(member, begin, end);
+      } else {
+        fill_blocks<true>(member, begin, end);
+      }
     });
   }
 
  private:
-  template <bool kShared>
   LEAFPROOF_HD void fill(std::int64_t member, std::int64_t begin, std::int64_t end,
                          std::int64_t step) const {
     const DenseMember to = members[member];
-    const std::int64_t along_y = to.leaves.max.z - to.leaves.min.z + 1;
-    const std::int64_t along_x = (to.leaves.max.y - to.leaves.min.y + 1) * along_y;
-    const std::int64_t origin = to.cell({0, 0, 0});  // may lie before the array
+    std::uint64_t met = 0;
     for (std::int64_t row = begin; row < end; row += step) {
+      const Coord voxel = rows.voxel(row);
+      met += atomic_or(masks[to.cell(voxel >> kLeafLog)].word + (voxel.x & 7),
+                       std::uint64_t{1} << ((voxel.y & 7) << 3 | (voxel.z & 7)));
+    }
+    count(member, met);
+  }
+  /// By blocks: first where all of its voxels go, in 32-bit vectors, then one OR after the other.
+  template <bool kShared>
+  LEAFPROOF_HD void fill_blocks(std::int64_t member, std::int64_t begin, std::int64_t end) const {
+    constexpr int kBlock = 128;
+    std::uint32_t word[kBlock], bit[kBlock];
+    const DenseMember to = members[member];
+    std::uint64_t* const words = masks[to.first_cell].word;
+    const auto x0 = static_cast<std::int32_t>(to.leaves.min.x),
+               y0 = static_cast<std::int32_t>(to.leaves.min.y),
+               z0 = static_cast<std::int32_t>(to.leaves.min.z);
+    const auto across_y = static_cast<std::uint32_t>(to.leaves.max.y - to.leaves.min.y + 1),
+               across_z = static_cast<std::uint32_t>(to.leaves.max.z - to.leaves.min.z + 1);
+    std::uint64_t met = 0;
+    for (std::int64_t row = begin; row < end; row += kBlock) {
+      const auto n = static_cast<int>(smaller(kBlock, end - row));
       const std::int32_t* voxel = rows.ijk + 3 * row;
-      const std::int64_t cell =
-          origin + (voxel[0] >> 3) * along_x + (voxel[1] >> 3) * along_y + (voxel[2] >> 3);
-      std::uint64_t* word = masks[cell].word + (voxel[0] & 7);
-      const std::uint64_t bit = std::uint64_t{1} << ((voxel[1] & 7) << 3 | (voxel[2] & 7));
-      if constexpr (kShared) {
-        atomic_or(word, bit);
-      } else {
-        *word |= bit;
+      for (int i = 0; i < n; ++i) {
+        const std::int32_t x = voxel[3 * i], y = voxel[3 * i + 1], z = voxel[3 * i + 2];
+        const auto cx = static_cast<std::uint32_t>((x >> kLeafLog) - x0),
+                   cy = static_cast<std::uint32_t>((y >> kLeafLog) - y0),
+                   cz = static_cast<std::uint32_t>((z >> kLeafLog) - z0);
+        word[i] = ((cx * across_y + cy) * across_z + cz) * 8 + static_cast<std::uint32_t>(x & 7);
+        bit[i] = static_cast<std::uint32_t>((y & 7) << 3 | (z & 7));
+      }
+      for (int i = 0; i < n; ++i) {
+        if constexpr (kShared) {
+          met += atomic_or(words + word[i], std::uint64_t{1} << bit[i]);
+        } else {
+          const std::uint64_t before = words[word[i]];
+          met += ~before >> bit[i] & 1;
+          words[word[i]] = before | std::uint64_t{1} << bit[i];
+        }
       }
     }
+    count(member, met);
+  }
+  LEAFPROOF_HD void count(std::int64_t member, std::uint64_t met) const {
+    if (met > 0) atomic_add(reinterpret_cast<std::uint64_t*>(&extents[member].voxels), met);
   }
 };
 

@@ -134,22 +134,28 @@ struct CoarsenRule {
   /// coarsen(2): pairs of neighbours OR-ed, then the even bits and rows pushed together.
   template <class Finder>
   LEAFPROOF_HD void halve(Finder& finder, const Coord& leaf, LeafMask& mask) const {
-    for (int child = 0; child < 8; ++child) {
-      const int cx = child >> 2, cy = (child >> 1) & 1, cz = child & 1;
-      const std::uint64_t* words =
-          finder.words({leaf.x * 2 + cx, leaf.y * 2 + cy, leaf.z * 2 + cz});
-      if (words == nullptr) continue;
-      for (int x = 0; x < 4; ++x) {
-        std::uint64_t w = words[2 * x] | words[2 * x + 1];
-        w |= w >> 8;                               // rows 2y and 2y+1
-        w |= w >> 1;                               // columns 2z and 2z+1
-        w &= 0x0055005500550055u;                  // keep the even ones
-        w = (w | (w >> 1)) & 0x0033003300330033u;  // columns 0 2 4 6 -> 0 1 2 3
-        w = (w | (w >> 2)) & 0x000F000F000F000Fu;
-        w = (w | (w >> 8)) & 0x0000FFFF0000FFFFu;  // rows 0 2 4 6 -> 0 1 2 3
-        w = (w | (w >> 16)) & 0x00000000FFFFFFFFu;
-        mask.word[4 * cx + x] |= w << (32 * cy + 4 * cz);
+    for (int cx = 0; cx < 2; ++cx) {
+      std::uint64_t half[4] = {};
+      for (int yz = 0; yz < 4; ++yz) {
+        const std::uint64_t* words =
+            finder.words({leaf.x * 2 + cx, leaf.y * 2 + (yz >> 1), leaf.z * 2 + (yz & 1)});
+        if (words != nullptr) push_together(words, 32 * (yz >> 1) + 4 * (yz & 1), half);
       }
+      for (int x = 0; x < 4; ++x) mask.word[4 * cx + x] = half[x];
+    }
+  }
+  LEAFPROOF_HD static void push_together(const std::uint64_t* words, int shift,
+                                         std::uint64_t (&half)[4]) {
+    for (int x = 0; x < 4; ++x) {
+      std::uint64_t w = words[2 * x] | words[2 * x + 1];
+      w |= w >> 8;                               // rows 2y and 2y+1
+      w |= w >> 1;                               // columns 2z and 2z+1
+      w &= 0x0055005500550055u;                  // keep the even ones
+      w = (w | (w >> 1)) & 0x0033003300330033u;  // columns 0 2 4 6 -> 0 1 2 3
+      w = (w | (w >> 2)) & 0x000F000F000F000Fu;
+      w = (w | (w >> 8)) & 0x0000FFFF0000FFFFu;  // rows 0 2 4 6 -> 0 1 2 3
+      w = (w | (w >> 16)) & 0x00000000FFFFFFFFu;
+      half[x] |= w << shift;
     }
   }
 };
@@ -270,18 +276,19 @@ struct RefineRule : RelationRule {
 
   /// refine(2): an octant of 4 x 4 x 4 voxels, its rows and columns drawn apart, each doubled.
   LEAFPROOF_HD static void twice(const std::uint64_t* words, const Coord& leaf, LeafMask& mask) {
-    const int cx = static_cast<int>(leaf.x & 1), cy = static_cast<int>(leaf.y & 1);
-    const int cz = static_cast<int>(leaf.z & 1);
+    const std::uint64_t* from = words + 4 * (leaf.x & 1);
+    const auto shift = static_cast<int>(32 * (leaf.y & 1) + 4 * (leaf.z & 1));
+    std::uint64_t apart[4];
     for (int x = 0; x < 4; ++x) {
-      std::uint64_t w = words[4 * cx + x] >> (32 * cy + 4 * cz) & 0x0F0F0F0Fu;
+      std::uint64_t w = from[x] >> shift & 0x0F0F0F0Fu;
       w = (w | w << 16) & 0x0000FFFF0000FFFFu;  // rows 0 1 2 3 -> 0 2 4 6
       w = (w | w << 8) & 0x00FF00FF00FF00FFu;
       w = (w | w << 2) & 0x0033003300330033u;  // columns 0 1 2 3 -> 0 2 4 6
       w = (w | w << 1) & 0x0055005500550055u;
       w |= w << 1;
-      w |= w << 8;
-      mask.word[2 * x] = mask.word[2 * x + 1] = w;
+      apart[x] = w | w << 8;
     }
+    for (int x = 0; x < 8; ++x) mask.word[x] = apart[x / 2];
   }
 };
 

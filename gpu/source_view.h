@@ -194,7 +194,7 @@ struct SourceView {
     LEAFPROOF_HD const std::uint64_t* words(const Coord& leaf) {
       const auto moved =
           (leaf.x ^ last_leaf_.x) | (leaf.y ^ last_leaf_.y) | (leaf.z ^ last_leaf_.z);
-      if (last_ == nullptr || moved >> 4 != 0) last_ = &lower(leaf >> 4);
+      if (last_ == nullptr || moved >> 4 != 0) last_ = &lower(leaf >> 4, true);
       last_leaf_ = leaf;
       const int slot = lower_slot(leaf);
       if (last_->mask == nullptr || (last_->mask[slot >> 6] >> (slot & 63) & 1) == 0) {
@@ -229,25 +229,28 @@ struct SourceView {
 
     LEAFPROOF_HD static int cell(int x, int y, int z) { return (x * kAcross + y) * kAcross + z; }
 
+    LEAFPROOF_HD std::size_t stride() const {
+      return view_.selected == nullptr ? sizeof(LeafNode) : sizeof(LeafMask);
+    }
     LEAFPROOF_HD const std::uint64_t* leaf_of(const Ranked& node, int slot) const {
-      const std::size_t stride = view_.selected == nullptr ? sizeof(LeafNode) : sizeof(LeafMask);
       const int rank =
           node.before[slot >> 6] + popcount(node.mask[slot >> 6] & bits_below(slot & 63));
       return reinterpret_cast<const std::uint64_t*>(node.first +
-                                                    static_cast<std::size_t>(rank) * stride);
+                                                    static_cast<std::size_t>(rank) * stride());
     }
 
     /// The node at these coordinates. Remembered by two bits of each, so any 27 neighbours at once.
-    LEAFPROOF_HD const Ranked& lower(const Coord& at) {
+    /// `ahead`: its leaves will be read.
+    LEAFPROOF_HD const Ranked& lower(const Coord& at, bool ahead) {
       const auto i = static_cast<int>((at.x & 3) << 4 | (at.y & 3) << 2 | (at.z & 3));
       Ranked& node = lowers_[i];
       if ((known_ >> i & 1) == 0 || !(node.at == at)) {
-        meet(at, node);
+        meet(at, node, ahead);
         known_ |= std::uint64_t{1} << i;
       }
       return node;
     }
-    LEAFPROOF_HD void meet(const Coord& at, Ranked& node) const {
+    LEAFPROOF_HD void meet(const Coord& at, Ranked& node, bool ahead) const {
       const LowerNode* found = view_.find_lower(member_, at);
       node.at = at;
       node.mask = nullptr;
@@ -261,6 +264,12 @@ struct SourceView {
         before += popcount(node.mask[w]);
       }
       node.first = reinterpret_cast<std::uintptr_t>(view_.words(member_, leaf_in(found, first)));
+      constexpr int kFew = 128;  // leaves; more would push each other out of the cache
+      const auto end =
+          node.first + static_cast<std::size_t>(before < kFew ? before : kFew) * stride();
+      for (std::uintptr_t line = node.first; ahead && line < end; line += 64) {
+        prefetch(reinterpret_cast<const void*>(line));
+      }
     }
 
     LEAFPROOF_HD void lay_out(const Coord& home) {
@@ -273,7 +282,7 @@ struct SourceView {
       home_ = home;
       for (int i = 0; i < 27; ++i) {
         const Ranked& node =
-            lower({home.x + i / 9 - 1, home.y + i / 3 % 3 - 1, home.z + i % 3 - 1});
+            lower({home.x + i / 9 - 1, home.y + i / 3 % 3 - 1, home.z + i % 3 - 1}, false);
         if (node.mask != nullptr) lay_out(node, i / 9, i / 3 % 3, i % 3);
       }
     }

@@ -57,7 +57,7 @@ const std::map<std::string, Bytes>& bytes_of_launches() {
       {"discovery::ZeroMasks",
        [](const Sizes& s) { return (s.target.uppers * 4096 + s.target.lowers * 512) / 2; }},
       {"discovery::MarkLowers", [](const Sizes& s) { return s.source.lowers * (32 + 8 * 32); }},
-      {"discovery::MarkLowersOfLeaves", [](const Sizes& s) { return s.dense_leaves * 64; }},
+      {"MarkLowersOfBoxes", [](const Sizes& s) { return s.members * (64 + 32); }},
       {"discovery::RankMask<512>",
        [](const Sizes& s) { return s.target.uppers * (4096 + 1024 + 8); }},
       {"discovery::RankMask<64>", [](const Sizes& s) { return s.target.lowers * (512 + 128 + 8); }},
