@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,53 @@ struct Maps {
   std::vector<Map> maps;
 };
 
-using Answer = std::variant<Layout, GridBuffer, Maps, Error, NotImplemented>;
+/// The voxels of a backend's rows, for one that numbers them its own way [M-7]; and of the
+/// reference, so that differences can be shown.
+struct RowVoxel {
+  std::int64_t member = 0;
+  Voxel voxel;
+};
+using RowVoxels = std::vector<RowVoxel>;
+
+/// For Op::KernelMap [M-2]. Nothing of a candidate's map has been checked.
+struct KernelMapAnswer {
+  reference::KernelMap map;  // its row counts are read of the reference only
+  std::optional<RowVoxels> source_rows, target_rows;
+  std::shared_ptr<const std::variant<Layout, GridBuffer>> target;  // where it is complete [K-6]
+  Triple kernel_size{1, 1, 1};                                     // read of the reference only
+};
+
+/// For Op::KernelMap in its dense form, and Op::SubmanifoldIndexMap [M-4].
+struct DenseMapAnswer {
+  reference::DenseMap map;
+  std::optional<RowVoxels> source_rows, target_rows;
+  std::shared_ptr<const std::variant<Layout, GridBuffer>> target;
+  Triple kernel_size{1, 1, 1};
+};
+
+/// What a backend multiplies and sums in, by which its numbers are judged [V-3].
+enum class Arithmetic { Fp64, Fp32, Tf32, Fp16 };
+std::string_view to_string(Arithmetic arithmetic);
+
+/// For Op::Convolution: [target rows][Cout].
+struct NumbersAnswer {
+  reference::Array array;
+  NumberType type = NumberType::Float64;
+  Arithmetic multiplier = Arithmetic::Fp64, accumulator = Arithmetic::Fp64;
+  std::optional<RowVoxels> rows;  // those of the first axis
+  /// Of the reference: each element without error, and whether all that it was made of is whole
+  /// numbers of at most so much (0: not so), which are then summed exactly.
+  std::shared_ptr<const std::vector<reference::Exact>> exact;
+  double largest_whole = 0;
+};
+
+/// For Op::ConvolutionGradients [V-2].
+struct GradientsAnswer {
+  NumbersAnswer features, weights, bias;
+};
+
+using Answer = std::variant<Layout, GridBuffer, Maps, KernelMapAnswer, DenseMapAnswer,
+                            NumbersAnswer, GradientsAnswer, Error, NotImplemented>;
 
 class Backend {
  public:

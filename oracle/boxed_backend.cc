@@ -44,12 +44,24 @@ double cells_of(const Hull& hull, const std::array<double, 3>& factor,
 
 double box_cells(const Case& c) {
   std::array<double, 3> factor{1, 1, 1}, width{1, 1, 1};
+  double taps = 1;
   for (std::size_t a = 0; a < 3; ++a) {
     if (c.op == Op::Refine) factor[a] = static_cast<double>(c.factor[a]);
     if (c.op == Op::Dual) width[a] = 2;
     if (c.op == Op::DilateBox || c.op == Op::ErodeBox)
       width[a] = static_cast<double>(c.hi[a]) - static_cast<double>(c.lo[a]) + 1;
+    if (convolves(c.op)) {  // beyond the limits of [K-7] it is refused anyway
+      const double k = std::clamp(static_cast<double>(c.kernel.size[a]), 1.0, 128.0);
+      const double s = std::clamp(static_cast<double>(c.kernel.stride[a]), 1.0, 64.0);
+      const double d = std::clamp(static_cast<double>(c.kernel.dilation[a]), 1.0, 16.0);
+      const bool finer = c.op == Op::ConvTransposeGrid || c.direction == Direction::Transposed;
+      factor[a] = finer ? s : 1 / s;
+      width[a] = 1 + d * (k - 1) * (finer ? 1 : factor[a]);
+      taps *= k;
+    }
   }
+  // A map, and a transposed grid, ask voxels instead of cells.
+  if (c.op != Op::ConvGrid) taps = 1;
   double cells = 0;
   const std::size_t members = c.view ? c.view->size() : c.source.size();
   for (std::size_t m = 0; m < members; ++m) {
@@ -59,6 +71,11 @@ double box_cells(const Case& c) {
     const auto index = static_cast<std::size_t>(i);
     hull.take(c.source.members[index]);
     if (c.other && m < c.other->size()) hull.take(c.other->members[m]);
+    if (c.target && m < c.target->size()) {
+      Hull target;  // a box of its own
+      target.take(c.target->members[m]);
+      cells += cells_of(target, {1, 1, 1}, {1, 1, 1});
+    }
     if (c.op == Op::FromPoints && index < c.points.size())
       for (const Point& p : c.points[index]) {
         Point voxel{};
@@ -67,7 +84,7 @@ double box_cells(const Case& c) {
       }
     cells += cells_of(hull, {1, 1, 1}, {1, 1, 1});
     if (factor != std::array<double, 3>{1, 1, 1} || width != std::array<double, 3>{1, 1, 1})
-      cells += cells_of(hull, factor, width);
+      cells += taps * cells_of(hull, factor, width);
   }
   return cells;
 }

@@ -13,7 +13,8 @@ namespace leafproof::oracle {
 /// than `cells` cells together. Name and description are the inner ones.
 std::unique_ptr<Backend> make_boxed(std::unique_ptr<Backend> inner, std::int64_t cells);
 
-/// The cells of those boxes, rounded as doubles are; O(voxels).
+/// The cells of those boxes, rounded as doubles are; of a convolution's result each counts as often
+/// as there are taps to ask for. O(voxels).
 double box_cells(const Case& question);
 
 }  // namespace leafproof::oracle

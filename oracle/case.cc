@@ -1,13 +1,14 @@
 // The names of operations, as the vectors spell them [F].
 #include "oracle/case.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 namespace leafproof::oracle {
 namespace {
 
-constexpr std::array<std::pair<Op, std::string_view>, 17> kNames{{
+constexpr std::array<std::pair<Op, std::string_view>, 18> kNames{{
     {Op::FromIjk, "from_ijk"},
     {Op::FromPoints, "from_points"},
     {Op::Refine, "refine"},
@@ -25,6 +26,7 @@ constexpr std::array<std::pair<Op, std::string_view>, 17> kNames{{
     {Op::SubmanifoldIndexMap, "submanifold_index_map"},
     {Op::Convolution, "convolution"},
     {Op::ConvolutionGradients, "convolution_gradients"},
+    {Op::KernelMap, "kernel_map"},
 }};
 
 }  // namespace
@@ -46,6 +48,27 @@ const std::vector<Op>& topology_ops() {
                                    Op::DilateBox, Op::Dual,       Op::ErodeBox, Op::Prune,
                                    Op::Merge,     Op::Intersect,  Op::Subtract};
   return ops;
+}
+
+const std::vector<Op>& convolution_ops() {
+  static const std::vector<Op> ops{Op::ConvGrid,    Op::ConvTransposeGrid,
+                                   Op::KernelMap,   Op::SubmanifoldIndexMap,
+                                   Op::Convolution, Op::ConvolutionGradients};
+  return ops;
+}
+
+const std::vector<Op>& generated_ops() {
+  static const std::vector<Op> ops = [] {
+    std::vector<Op> all = topology_ops();
+    all.insert(all.end(), convolution_ops().begin(), convolution_ops().end());
+    return all;
+  }();
+  return ops;
+}
+
+bool convolves(Op op) {
+  const auto& ops = convolution_ops();
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
 }  // namespace leafproof::oracle

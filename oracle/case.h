@@ -7,13 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/conv_structs.h"
 #include "reference/lattice.h"
 
 namespace leafproof::oracle {
 
 using reference::Batch;
+using reference::Direction;
+using reference::Kernel;
 using reference::Map;
 using reference::Masks;
+using reference::NumberType;
+using reference::Operands;
 using reference::Point;
 using reference::Triple;
 using reference::Voxel;
@@ -31,12 +36,13 @@ enum class Op {
   Intersect,
   Subtract,
   MapAfter,  // only the maps of the operation named in `mapped` [G-7]
-  // The convolution of [K] [M] [V]: read from vectors; answered by backends that implement it.
+  // The convolution of [K] [M] [V].
   ConvGrid,
   ConvTransposeGrid,
   SubmanifoldIndexMap,
   Convolution,
   ConvolutionGradients,
+  KernelMap,  // on its own, in either form; the vectors have it within their convolutions
 };
 
 /// "refine", "dilate_box", ... as in the vectors [F]; and back (nullopt when unknown).
@@ -45,6 +51,11 @@ std::optional<Op> parse_op(std::string_view name);
 
 /// The passes of [T], in the order of reports.
 const std::vector<Op>& topology_ops();
+
+/// Those of [K], [M], [V], and all that cases are generated for: first these, then those.
+const std::vector<Op>& convolution_ops();
+const std::vector<Op>& generated_ops();
+bool convolves(Op op);
 
 struct Case {
   Op op = Op::FromIjk;
@@ -63,6 +74,13 @@ struct Case {
   std::optional<Masks> mask;                      // prune; refine when masked
   std::optional<std::vector<std::int64_t>> view;  // the operation reads this view of `source`
                                                   // [T-9]; `other` and `mask` are in view order
+
+  // Of convolution: `target` and all operands are in view order too.
+  Kernel kernel;
+  Direction direction = Direction::Forward;
+  std::optional<Batch> target;  // restricted; none: the complete one [K-6]
+  bool dense = false;           // kernel_map in the form of [M-4]
+  Operands operands;            // convolution, convolution_gradients
 };
 
 }  // namespace leafproof::oracle

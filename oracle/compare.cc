@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "oracle/compare_conv.h"
 #include "oracle/compare_member.h"
 #include "oracle/layout_view.h"
 #include "oracle/window.h"
@@ -26,6 +27,16 @@ std::string describe(const Answer& answer) {
                          b.offsets.empty() ? 0 : b.offsets.size() - 1, b.bytes.size());
     }
     std::string operator()(const Maps& m) const { return fmt::format("{} maps", m.maps.size()); }
+    std::string operator()(const KernelMapAnswer& k) const {
+      return fmt::format("a kernel map of {} pairs", k.map.gather.size());
+    }
+    std::string operator()(const DenseMapAnswer& d) const {
+      return fmt::format("a dense map of {} taps, {} rows", d.map.taps, d.map.rows);
+    }
+    std::string operator()(const NumbersAnswer& n) const {
+      return fmt::format("{} numbers", n.array.values.size());
+    }
+    std::string operator()(const GradientsAnswer&) const { return "gradients"; }
     std::string operator()(const Error& e) const { return e.what(); }
     std::string operator()(const NotImplemented& n) const { return "not implemented: " + n.reason; }
   };
@@ -286,6 +297,18 @@ std::optional<Profile> parse_profile(std::string_view name) {
   return {};
 }
 
+std::string_view to_string(Counted counted) {
+  switch (counted) {
+    case Counted::Voxels:
+      return "voxels";
+    case Counted::Pairs:
+      return "pairs";
+    case Counted::Numbers:
+      return "numbers";
+  }
+  return "unknown things";
+}
+
 std::string_view clause_of(Op op) {
   switch (op) {
     case Op::FromIjk:
@@ -317,6 +340,8 @@ std::string_view clause_of(Op op) {
       return "V-1";
     case Op::ConvolutionGradients:
       return "V-2";
+    case Op::KernelMap:
+      return "M-2";
   }
   return "T";
 }
@@ -358,6 +383,14 @@ Verdict compare(const Answer& reference, const Answer& candidate, Profile profil
               .actual = refuses != nullptr ? std::string(to_string(refuses->kind()))
                                            : describe(candidate),
               .window = {"expected: " + describe(reference), "actual:   " + describe(candidate)}});
+  } else if (is_of_convolution(reference) || is_of_convolution(candidate)) {
+    if (reference.index() == candidate.index())
+      compare_convolution(reference, candidate, profile, verdict);
+    else
+      differ(verdict, {.clause = "M-1",
+                       .what = "the kind of an answer",
+                       .expected = describe(reference),
+                       .actual = describe(candidate)});
   } else if (std::holds_alternative<Maps>(reference) || std::holds_alternative<Maps>(candidate)) {
     judge_map_lists(reference, candidate, verdict);
   } else {

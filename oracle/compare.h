@@ -34,15 +34,31 @@ struct Difference {
   std::vector<std::string> window{};  // a few lines around it, expected beside actual, marked
 };
 
+/// What a verdict counts.
+enum class Counted { Voxels, Pairs, Numbers };
+std::string_view to_string(Counted counted);  // "voxels", ...
+
+/// One tap of a map in which something differs.
+struct TapTally {
+  std::int64_t tap = 0;                   // its number [K-2]
+  Triple at{0, 0, 0};                     // (tx, ty, tz)
+  std::int64_t expected = 0, actual = 0;  // pairs
+  std::int64_t missing = 0, extra = 0, repeated = 0;
+};
+
 struct Verdict {
   Outcome outcome = Outcome::Equal;
   Profile profile = Profile::Topology;
   std::optional<Difference> first;
   std::string reason;  // when not implemented
-  // Voxels over all members. `repeated`: voxels that the candidate holds twice.
+  Counted counted = Counted::Voxels;
+  // Of what is counted, over all members. `repeated`: what the candidate holds twice.
   std::int64_t missing = 0, extra = 0, repeated = 0;
-  std::int64_t differences = 0;          // elements that differ, over all levels
-  std::int64_t members = 0, voxels = 0;  // compared, on the reference side
+  std::int64_t differences = 0;  // elements that differ, over all levels
+  // Compared, on the reference side. `voxels`: of a map its pairs, of a convolution its numbers.
+  std::int64_t members = 0, voxels = 0;
+  std::vector<TapTally> taps;     // of a map: the taps that differ
+  double largest_error = 0;       // of numbers: the largest error as a part of its bound [V-3]
   std::int64_t not_compared = 0;  // members of the reference that the candidate's bytes do not show
   bool compared = true;           // false: a refusal, or an answer of which nothing could be read
   bool ok() const { return outcome == Outcome::Equal; }
@@ -64,6 +80,10 @@ std::string_view clause_of(Op op);
 ///
 /// `Bytes` compares with write_layout() of a reference that is a Layout, with the bytes themselves
 /// of one that is a buffer; `differences` then counts bytes if and only if nothing else differs.
+///
+/// A kernel map is judged tap by tap, pairs in any order but each exactly once [M-3]; for `Bytes`
+/// in the order of [M-2] too. Rows that a candidate brings with it are put in the reference's order
+/// first [M-7]. Numbers are judged by [V-3]: compare_conv.h.
 ///
 /// Never throws for what the candidate did: a hostile buffer is a Difference with its Corrupt
 /// reason, after the differences of the members before the one that cannot be followed. A side that

@@ -11,18 +11,13 @@
 #include <set>
 
 #include "oracle/layout_view.h"
+#include "oracle/vectors_node.h"
 #include "reference/canonical_order.h"
 
 namespace leafproof::oracle {
-namespace {
+namespace vectors {
 
-using nlohmann::json;
-using reference::Box;
-
-constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
-
-[[noreturn]] void refuse(ErrorKind kind, const std::string& file, std::string value,
-                         std::string reason) {
+void refuse(ErrorKind kind, const std::string& file, std::string value, std::string reason) {
   throw Error(kind, {.operation = "read vectors",
                      .argument = file,
                      .value = std::move(value),
@@ -30,96 +25,6 @@ constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
                      .member = {},
                      .row = {}});
 }
-
-/// A JSON value and where it stands: everything that is read says where it was found.
-class Node {
- public:
-  Node(const json& value, const std::string& file, std::string where)
-      : value_(&value), file_(&file), where_(std::move(where)) {}
-
-  [[noreturn]] void fail(std::string reason) const {
-    refuse(ErrorKind::Corrupt, *file_, where_, std::move(reason));
-  }
-  const json& raw() const { return *value_; }
-  const std::string& where() const { return where_; }
-
-  /// Exactly these keys: all of `required`, any of `optional`.
-  void keys(const std::set<std::string>& required,
-            const std::set<std::string>& optional = {}) const {
-    if (!value_->is_object()) fail("must be an object");
-    for (const auto& [key, unused] : value_->items())
-      if (!required.contains(key) && !optional.contains(key)) fail("unknown key '" + key + "'");
-    for (const auto& key : required)
-      if (!value_->contains(key)) fail("key '" + key + "' is missing");
-  }
-  bool has(const char* key) const { return value_->contains(key); }
-  Node operator[](const char* key) const {
-    if (!value_->is_object() || !value_->contains(key))
-      fail(fmt::format("key '{}' is missing", key));
-    return {value_->at(key), *file_, where_ + ": " + key};
-  }
-  /// The elements of an array, of exactly `size` when given.
-  std::vector<Node> items(std::optional<std::size_t> size = {}) const {
-    if (!value_->is_array()) fail("must be an array");
-    if (size && value_->size() != *size)
-      fail(fmt::format("must have {} elements, has {}", *size, value_->size()));
-    std::vector<Node> nodes;
-    nodes.reserve(value_->size());
-    for (std::size_t i = 0; i < value_->size(); ++i)
-      nodes.emplace_back((*value_)[i], *file_, where_ + "[" + std::to_string(i) + "]");
-    return nodes;
-  }
-  std::int64_t integer(std::int64_t lo, std::int64_t hi) const {
-    const bool fits =
-        value_->is_number_integer() &&
-        (!value_->is_number_unsigned() || value_->get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
-    if (!fits || value_->get<std::int64_t>() < lo || value_->get<std::int64_t>() > hi)
-      fail(fmt::format("must be an integer in {} ... {}", lo, hi));
-    return value_->get<std::int64_t>();
-  }
-  double number() const {
-    if (!value_->is_number() || !std::isfinite(value_->get<double>()))
-      fail("must be a finite number");
-    return value_->get<double>();
-  }
-  std::string string() const {
-    if (!value_->is_string()) fail("must be a string");
-    return value_->get<std::string>();
-  }
-  Triple triple() const {
-    Triple t{};
-    const auto nodes = items(3);
-    for (std::size_t a = 0; a < 3; ++a) t[a] = nodes[a].integer(INT64_MIN, INT64_MAX);
-    return t;
-  }
-  std::array<double, 3> numbers() const {
-    std::array<double, 3> t{};
-    const auto nodes = items(3);
-    for (std::size_t a = 0; a < 3; ++a) t[a] = nodes[a].number();
-    return t;
-  }
-  // Voxel lists are most of a file: read without a Node per number.
-  Voxel voxel() const {
-    const auto coordinate = [&](std::size_t a) {
-      const json& x = (*value_)[a];
-      const bool fits = x.is_number_integer() &&
-                        (x.is_number_unsigned() ? x.get<std::uint64_t>() <= std::uint64_t{INT32_MAX}
-                                                : x.get<std::int64_t>() >= INT32_MIN);
-      if (!fits) fail("coordinates must be 32-bit integers");
-      return static_cast<std::int32_t>(x.get<std::int64_t>());
-    };
-    if (!value_->is_array() || value_->size() != 3) fail("must be a voxel [x, y, z]");
-    return {coordinate(0), coordinate(1), coordinate(2)};
-  }
-
- private:
-  const json* value_;
-  const std::string* file_;
-  std::string where_;
-};
-
-// --- parts of a case
-// ------------------------------------------------------------------------------
 
 std::vector<std::vector<Voxel>> read_lists(const Node& node, bool canonical) {
   std::vector<std::vector<Voxel>> lists;
@@ -142,6 +47,19 @@ Batch batch_of_lists(std::vector<std::vector<Voxel>> lists) {
   batch.names.resize(batch.members.size());
   return batch;
 }
+
+}  // namespace vectors
+
+namespace {
+
+using nlohmann::json;
+using reference::Box;
+using namespace vectors;
+
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
+
+// --- parts of a case
+// ------------------------------------------------------------------------------
 
 Masks read_mask(const Node& node) {
   Masks masks;
@@ -219,47 +137,8 @@ Expected read_expected(const Node& node) {
   return expected;
 }
 
-// --- convolution: structure only, the numbers are kept as they are
-// --------------------------------
-
-/// Arrays of numbers nested to exactly `depth`.
-void check_numbers(const Node& node, int depth) {
-  if (depth == 0) return void(node.number());
-  for (const Node& item : node.items()) check_numbers(item, depth - 1);
-}
-
-void check_convolution(Op op, const Node& at, bool valid) {
-  if (at.has("target")) read_lists(at["target"], true);
-  if (at.has("features")) check_numbers(at["features"], 2);
-  if (at.has("weights")) check_numbers(at["weights"], 3);
-  if (at.has("bias") && !at["bias"].raw().is_null()) check_numbers(at["bias"], 1);
-  if (at.has("grad_output")) check_numbers(at["grad_output"], 2);
-  if (!valid) return;
-  const Node expected = at["expected"];
-  if (op == Op::ConvGrid || op == Op::ConvTransposeGrid) {
-    read_expected(expected);
-  } else if (op == Op::SubmanifoldIndexMap) {
-    expected.keys({"indices"});
-    check_numbers(expected["indices"], 2);
-  } else if (op == Op::Convolution) {
-    expected.keys({"pairs", "output"});
-    check_numbers(expected["pairs"], 3);
-    check_numbers(expected["output"], 2);
-  } else {
-    expected.keys({"grad_features", "grad_weights", "grad_bias"});
-    check_numbers(expected["grad_features"], 2);
-    check_numbers(expected["grad_weights"], 3);
-    check_numbers(expected["grad_bias"], 1);
-  }
-}
-
 // --- operations
 // -----------------------------------------------------------------------------------
-
-bool convolves(Op op) {
-  return op == Op::ConvGrid || op == Op::ConvTransposeGrid || op == Op::SubmanifoldIndexMap ||
-         op == Op::Convolution || op == Op::ConvolutionGradients;
-}
 
 /// Keys of a case beyond those that all have; those in `optional` may be absent.
 struct Keys {
@@ -300,6 +179,8 @@ Keys keys_of(Op op) {
       return {convolution, {"source", "target", "features", "weights", "bias"}, {"view"}};
     case Op::ConvolutionGradients:
       return {convolution, {"source", "target", "features", "weights", "grad_output"}, {"view"}};
+    case Op::KernelMap:
+      break;  // no operation of the format: its pairs stand within a convolution
   }
   return {};
 }
@@ -310,8 +191,14 @@ void read_params(const Node& params, Case& question) {
   if (params.has("factor")) question.factor = params["factor"].triple();
   if (params.has("lo")) question.lo = params["lo"].triple();
   if (params.has("hi")) question.hi = params["hi"].triple();
-  if (params.has("transposed") && !params["transposed"].raw().is_boolean())
-    params["transposed"].fail("must be true or false");
+  if (params.has("kernel_size")) question.kernel.size = params["kernel_size"].triple();
+  if (params.has("stride")) question.kernel.stride = params["stride"].triple();
+  if (params.has("dilation")) question.kernel.dilation = params["dilation"].triple();
+  if (params.has("transposed")) {
+    const json& transposed = params["transposed"].raw();
+    if (!transposed.is_boolean()) params["transposed"].fail("must be true or false");
+    if (transposed.get<bool>()) question.direction = Direction::Transposed;
+  }
   if (params.has("operation")) {
     const Node name = params["operation"];
     const auto mapped = parse_op(name.string());
@@ -365,11 +252,7 @@ Vector read_case(const Node& at, const Node& params, Op op, const std::string& f
     question.source.maps = maps;
   }
 
-  if (convolves(op)) {
-    check_convolution(op, at, valid);
-    vector.convolution =
-        json{{"op", to_string(op)}, {"params", params.raw()}, {"case", at.raw()}}.dump();
-  }
+  if (convolves(op)) read_convolution(at, question);
   if (!valid) {
     const Node error = at["error"];
     const auto kind = parse_kind(error.string());
@@ -385,8 +268,8 @@ Vector read_case(const Node& at, const Node& params, Op op, const std::string& f
     const auto maps = read_maps(at["expected"], "voxel_sizes", "origins");
     if (maps.size() != question.source.size()) at["expected"].fail("must have a map per member");
     vector.expected = Maps{maps};
-  } else if (convolves(op)) {
-    vector.expected = NotImplemented{"the numbers are kept in `convolution`"};
+  } else if (convolves(op) && op != Op::ConvGrid && op != Op::ConvTransposeGrid) {
+    read_expected_convolution(at["expected"], vector);
   } else {
     vector.written = read_expected(at["expected"]);
     const std::size_t members = question.view ? question.view->size() : question.source.size();
@@ -491,7 +374,7 @@ std::vector<Vector> read_vectors(const std::filesystem::path& path) {
     group.keys({"op", "params", "cases"});
     const std::string name = group["op"].string();
     const auto op = parse_op(name);
-    if (!op) group["op"].fail("unknown operation '" + name + "'");
+    if (!op || *op == Op::KernelMap) group["op"].fail("unknown operation '" + name + "'");
     const std::string where = fmt::format("group {} ({})", number++, name);
     const Node params(group["params"].raw(), file, where + ": params");
     params.keys(keys_of(*op).params);
@@ -509,18 +392,9 @@ std::vector<Vector> read_vectors(const std::filesystem::path& path) {
 }
 
 Verdict judge(const Vector& vector, const Answer& actual) {
-  const bool convolution = std::holds_alternative<NotImplemented>(vector.expected);
-  if (convolution || std::holds_alternative<NotImplemented>(actual)) {
-    Verdict verdict;
-    verdict.profile = Profile::Layout;
-    const auto* reason = std::get_if<NotImplemented>(&actual);
-    verdict.outcome = Outcome::NotImplemented;
-    verdict.reason = reason ? reason->reason : "no judge for this operation";
-    return verdict;
-  }
   const bool about_maps = vector.question.op == Op::FromPoints;  // the result takes its map [T-1]
   Verdict verdict = compare(vector.expected, actual, Profile::Layout, about_maps);
-  if (!verdict.ok()) return verdict;
+  if (!verdict.ok() || !std::holds_alternative<Layout>(vector.expected)) return verdict;
   if (const auto* layout = std::get_if<Layout>(&actual))
     against_file(vector.written, *layout, verdict);
   else if (const auto* buffer = std::get_if<GridBuffer>(&actual))
@@ -528,11 +402,19 @@ Verdict judge(const Vector& vector, const Answer& actual) {
   return verdict;
 }
 
+Verdict judge_on(const Vector& vector, const Backend& backend) {
+  Verdict verdict = judge(vector, backend.answer(vector.question));
+  if (!verdict.ok() || !vector.pairs) return verdict;
+  Case question = vector.question;
+  question.op = Op::KernelMap;
+  return compare(*vector.pairs, backend.answer(question), Profile::Layout);
+}
+
 Tally run_vectors(const std::vector<Vector>& vectors, const Backend& backend,
                   const std::function<void(const Vector&, const Verdict&)>& on_verdict) {
   Tally tally;
   for (const Vector& vector : vectors) {
-    const Verdict verdict = judge(vector, backend.answer(vector.question));
+    const Verdict verdict = judge_on(vector, backend);
     if (verdict.outcome == Outcome::Equal) ++tally.passed;
     if (verdict.outcome == Outcome::Different) ++tally.failed;
     if (verdict.outcome == Outcome::NotImplemented) ++tally.not_implemented;

@@ -23,14 +23,13 @@ struct Expected {
 
 struct Vector {
   Case question;
-  Answer expected;     // Layout from `voxels`, Maps, or an Error whose kind is all that counts;
-                       // NotImplemented for an operation of [K] [M] [V]
+  Answer expected;     // Layout from `voxels`, Maps, a map, numbers, or an Error whose kind is all
+                       // that counts
   Expected written;    // when `expected` is a Layout
   std::string file;    // identity [F]: file, op, params, id
   std::string params;  // JSON text, keys sorted
   std::int64_t id = 0;
-  std::string
-      convolution;  // the raw JSON of a convolution case, kept for the backends that answer it
+  std::optional<KernelMapAnswer> pairs;  // of a convolution: the map that is asked for as well
 };
 
 /// Throws Error(Corrupt) naming file, group, case and key: unknown, repeated or missing keys, wrong
@@ -39,8 +38,11 @@ struct Vector {
 std::vector<Vector> read_vectors(const std::filesystem::path& file);
 
 /// Judges one answer: order and voxels, boxes and node counts of `expected`, and then the whole
-/// layout [G-9]; the maps; or the error's kind.
+/// layout [G-9]; the maps; the map or the numbers; or the error's kind.
 Verdict judge(const Vector& vector, const Answer& actual);
+
+/// Asks a backend and judges it; of a convolution its kernel map is asked for and judged too.
+Verdict judge_on(const Vector& vector, const Backend& backend);
 
 struct Tally {
   std::int64_t passed = 0, failed = 0, not_implemented = 0;

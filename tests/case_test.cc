@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace leafproof::oracle {
@@ -10,7 +11,7 @@ namespace {
 
 TEST(Case, EveryOperationHasItsOwnNameAndIsFoundByIt) {
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(Op::ConvolutionGradients); ++i) {
+  for (int i = 0; i <= static_cast<int>(Op::KernelMap); ++i) {
     const Op op = static_cast<Op>(i);
     EXPECT_TRUE(names.insert(to_string(op)).second) << to_string(op);
     EXPECT_EQ(parse_op(to_string(op)), op);
@@ -30,6 +31,16 @@ TEST(Case, TopologyPassesAreTheElevenOfTheSpecification) {
                                  Op::DilateBox, Op::Dual,       Op::ErodeBox, Op::Prune,
                                  Op::Merge,     Op::Intersect,  Op::Subtract};
   EXPECT_EQ(topology_ops(), expected);
+}
+
+TEST(Case, EveryOtherOperationButMapsAloneIsOneOfConvolution) {
+  EXPECT_EQ(generated_ops().size(), topology_ops().size() + convolution_ops().size());
+  for (int i = 0; i <= static_cast<int>(Op::KernelMap); ++i) {
+    const Op op = static_cast<Op>(i);
+    const bool topology =
+        std::find(topology_ops().begin(), topology_ops().end(), op) != topology_ops().end();
+    EXPECT_EQ(convolves(op), !topology && op != Op::MapAfter) << to_string(op);
+  }
 }
 
 }  // namespace

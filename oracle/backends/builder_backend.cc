@@ -172,6 +172,7 @@ class BuilderBackend : public Backend {
       case Op::SubmanifoldIndexMap:
       case Op::Convolution:
       case Op::ConvolutionGradients:
+      case Op::KernelMap:
         return NotImplemented{"the batched builder has no convolution"};
       case Op::MapAfter:
         return question.mapped == Op::ConvGrid || question.mapped == Op::ConvTransposeGrid

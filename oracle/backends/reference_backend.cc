@@ -1,7 +1,12 @@
-// Each operation is one call of reference/passes.h and its layout, or of reference/map.h.
+// Each operation is one call of reference/passes.h and its layout, of reference/map.h, or of the
+// reference's convolution.
 #include "oracle/backends/reference_backend.h"
 
 #include "oracle/backends/answering.h"
+#include "oracle/conv_answers.h"
+#include "reference/conv_support.h"
+#include "reference/convolution.h"
+#include "reference/kernel_map.h"
 #include "reference/map.h"
 #include "reference/passes.h"
 
@@ -58,6 +63,56 @@ Maps maps_after(const Case& c) {
   return answer;
 }
 
+// --- convolution
+
+// The batches on both sides of a map: views are read as their own batches [T-9].
+struct Sides {
+  Batch source, target;
+  bool complete;
+};
+
+Sides sides_of(const Case& c) {
+  Batch source = c.view ? view(c.source, *c.view) : c.source;
+  if (c.target) return {std::move(source), *c.target, false};
+  Batch target = complete_target(source, c.kernel, c.direction);
+  return {std::move(source), std::move(target), true};
+}
+
+Answer kernel_map(const Case& c) {
+  const Sides sides = sides_of(c);
+  const auto map = kernel_map(sides.source, sides.target, c.kernel, c.direction);
+  const auto target = sides.complete ? as_target(layout_of(sides.target)) : nullptr;
+  if (c.dense)
+    return DenseMapAnswer{dense(map), rows_of(sides.source), rows_of(sides.target), target,
+                          c.kernel.size};
+  return KernelMapAnswer{map, rows_of(sides.source), rows_of(sides.target), target, c.kernel.size};
+}
+
+Answer submanifold(const Case& c) {
+  const Batch source = c.view ? view(c.source, *c.view) : c.source;
+  const auto map = submanifold_map(source, c.kernel);
+  return DenseMapAnswer{dense(map), rows_of(source), rows_of(source), nullptr, c.kernel.size};
+}
+
+Answer convolution(const Case& c) {
+  const Sides sides = sides_of(c);
+  Operands operands = c.operands;
+  operands.target_is_source = sides.complete;  // at K=S=1, where alone it is read [V-4]
+  const auto map = kernel_map(sides.source, sides.target, c.kernel, c.direction);
+  if (c.op == Op::Convolution)
+    return exact_numbers(convolve(map, c.kernel, operands), operands.type,
+                         convolve_exactly(map, c.kernel, operands), largest_whole(operands, false),
+                         rows_of(sides.target));
+  auto numbers = gradients(map, c.kernel, operands);
+  auto exact = gradients_exactly(map, c.kernel, operands);
+  const double whole = largest_whole(operands, true);
+  return GradientsAnswer{
+      exact_numbers(std::move(numbers.features), operands.type, std::move(exact.features), whole,
+                    rows_of(sides.source)),
+      exact_numbers(std::move(numbers.weights), operands.type, std::move(exact.weights), whole),
+      exact_numbers(std::move(numbers.bias), operands.type, std::move(exact.bias), whole)};
+}
+
 class ReferenceBackend : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
@@ -86,9 +141,20 @@ class ReferenceBackend : public Backend {
           return layout_of(result_of(c, c.view ? view(c.source, *c.view) : c.source));
         case Op::MapAfter:
           return maps_after(c);
-        default:
-          return not_implemented(name(), c.op);
+        case Op::ConvGrid:
+        case Op::ConvTransposeGrid:
+          return layout_of(
+              complete_target(c.view ? view(c.source, *c.view) : c.source, c.kernel,
+                              c.op == Op::ConvGrid ? Direction::Forward : Direction::Transposed));
+        case Op::KernelMap:
+          return kernel_map(c);
+        case Op::SubmanifoldIndexMap:
+          return submanifold(c);
+        case Op::Convolution:
+        case Op::ConvolutionGradients:
+          return convolution(c);
       }
+      return not_implemented(name(), c.op);
     });
   }
 };
