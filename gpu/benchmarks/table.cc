@@ -273,11 +273,14 @@ std::string markdown(const Circumstances& given, const std::vector<Row>& rows) {
       given.left_out.empty()
           ? ""
           : fmt::format(" NOT MEASURED, for lack of files: {}.", fmt::join(given.left_out, ", "));
+  // Half a core taken by others already shows in what is compared here.
+  const char* busy =
+      given.load > 0.5 ? " **The machine was not idle: times and ratios are rough.**" : "";
   return wrapped(fmt::format("Made by `{}` on {} ({}), {} for everyone, {}, {}; load before the "
-                             "run {:.2f}. Medians, interleaved.{}",
+                             "run {:.2f}. Medians, interleaved.{}{}",
                              given.command, counted(given.cores, "core"), given.processor,
                              counted(given.threads, "thread"), given.compiler, openvdb, given.load,
-                             missing)) +
+                             busy, missing)) +
          "\n" + beside_others(rows) + beside_zeros(rows) + growth(rows) +
          threads(rows, given.threads) + costs(rows);
 }
