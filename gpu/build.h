@@ -207,9 +207,9 @@ void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& sum
   using namespace discovery;
   using Share = typename WriteSpace<E>::Share;
   const Count items = space.items;
-  executor.for_each_index({size}, WriteHeaders{targets, size}, kHeavy);
+  executor.for_each_index({size}, WriteHeaders{targets, size}, kFirstTouch);
   executor.for_each_index(set.tiles.times(kUpperWords), WriteUppers{set, targets}, kLight);
-  executor.for_each_index(set.lowers.times(kLowerWords), WriteLowers{set, targets}, kLight);
+  executor.for_each_index(set.lowers.times(kLowerWords), WriteLowers{set, targets}, kLight / 4);
   executor.for_each_index(
       items, WriteLeaves<Rule, Share>{set, rule, targets, space.item_voxels, metadata.leaf_member},
       kHeavy);
@@ -218,11 +218,11 @@ void write(E& executor, const Rule& rule, const LeafSet& set, const Summary& sum
       items, WriteOffsets<Share>{set, targets, summary.starts, space.voxels_before}, kMedium);
   executor.reduce_segments(set.lowers, ReduceLeaves{set, targets, space.lowers});
   reduce_up(executor, set, space.lowers, space.uppers, summary, size);
-  executor.for_each_index(set.lowers, WriteLowerBoxes{set, targets, space.lowers}, kMedium);
-  executor.for_each_index(set.tiles, WriteUpperBoxes{set, targets, space.uppers}, kHeavy);
-  executor.for_each_index({size}, WriteExtents{targets, summary.extents}, kHeavy);
+  executor.for_each_index(set.lowers, WriteLowerBoxes{set, targets, space.lowers}, 4 * kMedium);
+  executor.for_each_index(set.tiles, WriteUpperBoxes{set, targets, space.uppers}, kMedium);
+  executor.for_each_index({size}, WriteExtents{targets, summary.extents}, kMedium);
   executor.exclusive_scan({size}, VoxelsOf{summary.extents}, metadata.voxel_offsets);
-  executor.for_each_index({size}, WriteMetadata{targets, summary.extents, size, metadata}, kHeavy);
+  executor.for_each_index({size}, WriteMetadata{targets, summary.extents, size, metadata}, kMedium);
 }
 
 }  // namespace building

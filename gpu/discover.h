@@ -410,7 +410,9 @@ struct CopyLast {
   LEAFPROOF_HD void operator()(std::int64_t) const { *total = prefix[n.get()]; }
 };
 
-inline constexpr std::int64_t kLight = 4096, kMedium = 256, kHeavy = 16;  // grains of a launch
+// Grains of a launch: so many items take ten microseconds or more of a CPU, what a task of their
+// own is worth. The first touch of a page is what takes longest.
+inline constexpr std::int64_t kLight = 4096, kMedium = 256, kHeavy = 16, kFirstTouch = 4;
 
 template <Executor E>
 void allocate_tiles(E& executor, LeafSet& set, std::int64_t bound) {
@@ -432,7 +434,7 @@ template <int kWords, Executor E>
 void rank(E& executor, Count n, const std::uint64_t* masks, std::uint16_t* prefix,
           std::int64_t* base) {
   auto* totals = scratch<std::int64_t>(executor, n.bound);
-  executor.for_each_index(n, RankMask<kWords>{masks, prefix, totals}, kHeavy);
+  executor.for_each_index(n, RankMask<kWords>{masks, prefix, totals}, 8 * kLight / kWords);
   executor.exclusive_scan(n, ValueAt{totals}, base);
 }
 
@@ -489,8 +491,8 @@ LeafSet discover_by_mask(E& executor, const Rule& rule, const Bounds& bounds) {
   executor.for_each_index({1}, CopyLast{set.tiles, set.lower_base, candidates}, 1);
   set.lowers = {bounds.lowers, candidates};
   allocate_lowers(executor, set, bounds.lowers);
-  executor.for_each_index(set.tiles.times(kUpperWords), ListLowers{set}, kLight);
-  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, kMedium);
+  executor.for_each_index(set.tiles.times(kUpperWords), ListLowers{set}, 4 * kLight);
+  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, 4 * kMedium);
   executor.for_each_index(leaves, MarkLeaves<Rule>{rule, set}, kMedium);
   rank_nodes(executor, set);
   return set;
@@ -515,7 +517,7 @@ LeafSet read_keys(E& executor, const LeafCodec& codec, const Key* keys, Count n,
   allocate_tiles(executor, set, bounds.tiles);
   allocate_lowers(executor, set, bounds.lowers);
   executor.for_each_index(set.tiles, ZeroMasks{set.upper_masks, kUpperWords}, kMedium);
-  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, kMedium);
+  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, 4 * kMedium);
   executor.for_each_index(n, ReadKeys<Key>{codec, keys, extra, tile_index, lower_index, set},
                           kLight);
   rank<kUpperWords>(executor, set.tiles, set.upper_masks, set.upper_prefix, set.lower_base);

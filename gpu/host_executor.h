@@ -134,7 +134,7 @@ class HostExecutor {
   template <class F>
   void reduce_segments(Count n, const F& functor) {
     static_assert(std::is_trivially_copyable_v<F>);
-    run(n.get(), 16, [&functor](std::int64_t s) {
+    run(n.get(), 64, [&functor](std::int64_t s) {
       std::int64_t begin = 0, end = 0;
       functor.range(s, begin, end);
       Extent sum;

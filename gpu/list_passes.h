@@ -155,12 +155,12 @@ GridBatch PassesOn<Inner>::build_dense(const Rows& rows, const PassPlan& plan) {
   executor.upload(set.tile, tiles.data(), tiles.size() * sizeof(TileKey));
   allocate_tiles(executor, set, set.tiles.bound);
   executor.for_each_index(set.tiles, ZeroMasks{set.upper_masks, kUpperWords}, kMedium);
-  executor.for_each_index({size}, MarkLowersOfBoxes{device_members, set}, kHeavy);
+  executor.for_each_index({size}, MarkLowersOfBoxes{device_members, set}, kMedium);
   rank<kUpperWords>(executor, set.tiles, set.upper_masks, set.upper_prefix, set.lower_base);
   set.lowers = {lowers, set.lower_base + set.tiles.bound};
   allocate_lowers(executor, set, lowers);
-  executor.for_each_index(set.tiles.times(kUpperWords), ListLowers{set}, kLight);
-  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, kMedium);
+  executor.for_each_index(set.tiles.times(kUpperWords), ListLowers{set}, 4 * kLight);
+  executor.for_each_index(set.lowers, ZeroMasks{set.lower_masks, kLowerWords}, 4 * kMedium);
   executor.for_each_index({rule.lines}, MarkLeaves<DenseRule>{rule, set}, kMedium);
   rank_nodes(executor, set);
 
