@@ -159,7 +159,9 @@ struct FillDense {
   template <class Team>
   LEAFPROOF_HD void operator()(std::int64_t chunk, const Team& team) const {
     visit_chunk(rows, chunk, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
-      fill(member, begin + team.rank(), end, team.size());
+      const auto met = fill(member, begin + team.rank(), end, team.size());
+      const int all = team.sum(static_cast<int>(met));  // of a chunk
+      if (team.rank() == 0) count(member, static_cast<std::uint64_t>(all));
     });
   }
   /// A member all of whose rows are in these chunks is filled by one thread.
@@ -168,7 +170,7 @@ struct FillDense {
     visit_rows(rows, from, to, [&](std::int64_t member, std::int64_t begin, std::int64_t end) {
       const bool whole = rows.offsets[member] >= from && rows.offsets[member + 1] <= to;
       if (members[member].words() > INT32_MAX) {
-        fill(member, begin, end, 1);
+        count(member, fill(member, begin, end, 1));
       } else if (whole) {
         fill_blocks<false>(member, begin, end);
       } else {
@@ -178,8 +180,8 @@ struct FillDense {
   }
 
  private:
-  LEAFPROOF_HD void fill(std::int64_t member, std::int64_t begin, std::int64_t end,
-                         std::int64_t step) const {
+  LEAFPROOF_HD std::uint64_t fill(std::int64_t member, std::int64_t begin, std::int64_t end,
+                                  std::int64_t step) const {
     const DenseMember to = members[member];
     std::uint64_t met = 0;
     for (std::int64_t row = begin; row < end; row += step) {
@@ -187,7 +189,7 @@ struct FillDense {
       met += atomic_or(masks[to.cell(voxel >> kLeafLog)].word + (voxel.x & 7),
                        std::uint64_t{1} << ((voxel.y & 7) << 3 | (voxel.z & 7)));
     }
-    count(member, met);
+    return met;
   }
   /// By blocks: first where all of its voxels go, in 32-bit vectors, then one OR after the other.
   template <bool kShared>
