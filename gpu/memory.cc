@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "gpu/error.h"
@@ -21,9 +23,26 @@ std::size_t rounded(std::size_t bytes) {
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
+// The C library keeps what malloc gave and got back, but may map what aligned_alloc gives anew each
+// time. So the aligning is done here, with malloc's own address just before the block.
+void* small_block(std::size_t bytes) {
+  void* given = std::malloc(bytes + kAlign + sizeof(void*));
+  if (given == nullptr) return nullptr;
+  const auto past = reinterpret_cast<std::uintptr_t>(given) + sizeof(void*);
+  auto* block = static_cast<std::byte*>(given) + sizeof(void*) + (kAlign - past % kAlign) % kAlign;
+  std::memcpy(block - sizeof(void*), &given, sizeof given);
+  return block;
+}
+
+void free_small_block(void* memory) {
+  void* given = nullptr;
+  std::memcpy(&given, static_cast<std::byte*>(memory) - sizeof given, sizeof given);
+  std::free(given);
+}
+
 void* system_allocate(void*, std::size_t bytes, bool* zeroed) {
   *zeroed = false;
-  if (bytes < kMapFrom) return std::aligned_alloc(kAlign, rounded(std::max<std::size_t>(bytes, 1)));
+  if (bytes < kMapFrom) return small_block(bytes);
   // Huge pages begin at multiples of their size: map one more, and give back what lies around.
   const bool huge = bytes >= kHugePage && bytes <= kHugeUpTo;
   const std::size_t more = huge ? kHugePage : 0;
@@ -45,7 +64,7 @@ void* system_allocate(void*, std::size_t bytes, bool* zeroed) {
 
 void system_release(void*, void* memory, std::size_t bytes) {
   if (bytes < kMapFrom) {
-    std::free(memory);
+    free_small_block(memory);
   } else {
     munmap(memory, bytes);
   }
