@@ -127,10 +127,16 @@ GridBatch PassesOn<Inner>::to_host(const GridBatch& batch) {
   return batch.moved_to(std::move(memory));
 }
 
+template <Executor Inner>
+void PassesOn<Inner>::read(std::span<std::byte> to, const void* from) {
+  begin("read").read_back(to.data(), from, to.size());
+}
+
 }  // namespace leafproof::gpu
 
 /// Compiles what this file has for an executor.
 #define LEAFPROOF_ADOPT_PASSES_ON(Inner)                                                      \
   template GridBatch PassesOn<Inner>::adopt(std::shared_ptr<std::byte>, std::size_t);         \
   template std::shared_ptr<std::byte> PassesOn<Inner>::to_device(std::span<const std::byte>); \
-  template GridBatch PassesOn<Inner>::to_host(const GridBatch&)
+  template GridBatch PassesOn<Inner>::to_host(const GridBatch&);                              \
+  template void PassesOn<Inner>::read(std::span<std::byte>, const void*)

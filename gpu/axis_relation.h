@@ -50,6 +50,24 @@ struct Axis {
   LEAFPROOF_HD std::int64_t last_target(std::int64_t hi) const {
     return floor_div(factor * hi + greatest, stride);
   }
+  /// Of the eight positions of a source leaf: which reach anything, and which of these something
+  /// outside the lattice. With a stride the coordinates shrink, and nothing leaves it.
+  LEAFPROOF_HD void reaches(std::int64_t source_leaf, unsigned& anything, unsigned& outside) const {
+    anything = outside = 0;
+    for (int i = 0; i < 8; ++i) {
+      const std::int64_t first = first_target(8 * source_leaf + i);
+      const std::int64_t last = last_target(8 * source_leaf + i);
+      if (stride == 1) {
+        anything |= 1u << i;
+        if (!in_lattice(first) || !in_lattice(last)) outside |= 1u << i;
+        continue;
+      }
+      for (std::int64_t leaf = first >> 3; leaf <= last >> 3; ++leaf) {
+        const AxisEntry* found = entry(leaf, source_leaf);
+        if (found != nullptr) anything |= found->support & 1u << i;
+      }
+    }
+  }
   /// Source leaves that can reach a target leaf.
   LEAFPROOF_HD std::int64_t first_source_leaf(std::int64_t target_leaf) const {
     return ceil_div(stride * target_leaf - q_max, factor);
@@ -66,11 +84,28 @@ std::vector<AxisEntry> tabulate(const AxisRelation& relation, Axis& axis);
 struct Relation {
   Axis x, y, z;
 
-  /// The box of the target that a box of source voxels can reach.
+  /// The box of the target that a box of source voxels can reach; nothing() where a stride steps
+  /// over all of them.
   LEAFPROOF_HD Box image(const Box& source) const {
-    return {
+    const Box box{
         {x.first_target(source.min.x), y.first_target(source.min.y), z.first_target(source.min.z)},
         {x.last_target(source.max.x), y.last_target(source.max.y), z.last_target(source.max.z)}};
+    return box.empty() ? nothing() : box;
+  }
+  /// Those voxels of a source leaf that have a result outside the lattice [L-5].
+  LEAFPROOF_HD LeafMask leaving(const Coord& source_leaf, const LeafMask& mask) const {
+    unsigned any_x, any_y, any_z, out_x, out_y, out_z;
+    x.reaches(source_leaf.x, any_x, out_x);
+    y.reaches(source_leaf.y, any_y, out_y);
+    z.reaches(source_leaf.z, any_z, out_z);
+    LeafMask found = empty_mask();
+    for (int i = 0; i < 8; ++i) {
+      if ((any_x >> i & 1) == 0) continue;
+      std::uint64_t there = window(any_y, any_z);
+      if ((out_x >> i & 1) == 0) there &= window(out_y, 0xFF) | window(0xFF, out_z);
+      found.word[i] = mask.word[i] & there;
+    }
+    return found;
   }
   /// The source leaves that can reach a target leaf.
   LEAFPROOF_HD Box source_leaves(const Coord& target_leaf) const {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gpu/conv_relation.h"
 #include "gpu/counting_executor.h"
 #include "gpu/host_executor.h"
 #include "gpu/passes_on.h"
@@ -34,6 +35,13 @@ GridBatch BatchedBuilder::coarsen(const GridBatch& source, Triple factor) {
 GridBatch BatchedBuilder::dilate_box(const GridBatch& source, Triple lo, Triple hi) {
   return passes_->dilate_box(source, lo, hi);
 }
+GridBatch BatchedBuilder::conv_grid(const GridBatch& source, const ConvGeometry& geometry) {
+  return passes_->conv_grid(source, geometry);
+}
+GridBatch BatchedBuilder::conv_transpose_grid(const GridBatch& source,
+                                              const ConvGeometry& geometry) {
+  return passes_->conv_transpose_grid(source, geometry);
+}
 GridBatch BatchedBuilder::dual(const GridBatch& source) {
   return passes_->dual(source);
 }
@@ -52,6 +60,17 @@ GridBatch BatchedBuilder::intersect(const GridBatch& source, const GridBatch& ot
 GridBatch BatchedBuilder::subtract(const GridBatch& source, const GridBatch& other) {
   return passes_->combine(SetOperation::Subtract, source, other);
 }
+KernelMap BatchedBuilder::kernel_map(const GridBatch& source, const GridBatch& target,
+                                     const ConvGeometry& geometry, Direction direction) {
+  return passes_->kernel_map(source, target, geometry, direction);
+}
+KernelMap BatchedBuilder::submanifold_map(const GridBatch& source, const ConvGeometry& geometry) {
+  check_submanifold("submanifold_map", geometry);
+  return passes_->kernel_map(source, source, geometry, Direction::Forward);
+}
+DenseMap BatchedBuilder::dense_map(const KernelMap& map) {
+  return passes_->dense_map(map);
+}
 GridBatch BatchedBuilder::rebuild(const GridBatch& view) {
   return passes_->rebuild(view);
 }
@@ -63,6 +82,9 @@ std::shared_ptr<std::byte> BatchedBuilder::to_device(std::span<const std::byte> 
 }
 GridBatch BatchedBuilder::to_host(const GridBatch& batch) {
   return passes_->to_host(batch);
+}
+void BatchedBuilder::read(std::span<std::byte> to, const void* from) {
+  passes_->read(to, from);
 }
 bool BatchedBuilder::works_in_host_memory() const {
   return passes_->works_in_host_memory();

@@ -21,6 +21,7 @@
 #include "gpu/engine.h"
 #include "gpu/error.h"
 #include "gpu/grid_batch.h"
+#include "gpu/kernel_map.h"
 #include "gpu/memory.h"
 
 namespace leafproof::gpu {
@@ -70,6 +71,11 @@ struct MapsAndNames {
   std::span<const std::string> names;
 };
 
+/// Of a convolution, per axis: fine = S * coarse + D * t - floor(D (K - 1) / 2) [K-1].
+struct ConvGeometry {
+  Triple kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1};
+};
+
 class Passes;
 
 class BatchedBuilder {
@@ -92,12 +98,26 @@ class BatchedBuilder {
   GridBatch refine(const GridBatch& source, Triple factor, const VoxelFlags& mask);  // [T-2]
   GridBatch coarsen(const GridBatch& source, Triple factor);                         // [T-3]
   GridBatch dilate_box(const GridBatch& source, Triple lo, Triple hi);               // [T-4]
-  GridBatch dual(const GridBatch& source);                                           // [T-4]
-  GridBatch erode_box(const GridBatch& source, Triple lo, Triple hi);                // [T-5]
-  GridBatch prune(const GridBatch& source, const VoxelFlags& mask);                  // [T-6]
-  GridBatch merge(const GridBatch& source, const GridBatch& other);                  // [T-6]
+  /// Every coarse voxel joined to some fine one of the source [K-3], and every fine voxel joined to
+  /// some coarse one [K-4]. Limits of K, S, D: [K-7].
+  GridBatch conv_grid(const GridBatch& source, const ConvGeometry& geometry);
+  GridBatch conv_transpose_grid(const GridBatch& source, const ConvGeometry& geometry);
+  GridBatch dual(const GridBatch& source);                             // [T-4]
+  GridBatch erode_box(const GridBatch& source, Triple lo, Triple hi);  // [T-5]
+  GridBatch prune(const GridBatch& source, const VoxelFlags& mask);    // [T-6]
+  GridBatch merge(const GridBatch& source, const GridBatch& other);    // [T-6]
   GridBatch intersect(const GridBatch& source, const GridBatch& other);
   GridBatch subtract(const GridBatch& source, const GridBatch& other);
+
+  /// [M-1] [M-2] of two batches of equal B, of which the target may be any [K-6]: conv_grid of the
+  /// source gives the complete map. CapacityExceeded beyond 2^31 - 1 rows. One synchronisation;
+  /// O(taps x leaves), scratch at most 64 MiB.
+  KernelMap kernel_map(const GridBatch& source, const GridBatch& target,
+                       const ConvGeometry& geometry, Direction direction = Direction::Forward);
+  /// [M-5] Target = source. InvalidArgument where the kernel is even or the stride not 1.
+  KernelMap submanifold_map(const GridBatch& source, const ConvGeometry& geometry);
+  /// [M-4] No synchronisation.
+  DenseMap dense_map(const KernelMap& map);
 
   /// The view as a batch of its own [T-9]. A batch that is one already is returned as it is.
   GridBatch rebuild(const GridBatch& view);
@@ -114,6 +134,8 @@ class BatchedBuilder {
   /// where that is plain memory already, the batch itself. At most one synchronisation.
   std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes);
   GridBatch to_host(const GridBatch& batch);
+  /// Bytes from there, of a map for example. One synchronisation.
+  void read(std::span<std::byte> to, const void* from);
 
   bool works_in_host_memory() const;
 

@@ -1,6 +1,6 @@
 // All passes on one executor. The class is here; how it does things is in topology_passes.h,
-// list_passes.h and adopt_passes.h, each of which ends with a macro that compiles it for an
-// executor: a source file a piece, so that they compile side by side.
+// map_passes.h, list_passes.h and adopt_passes.h, each of which ends with a macro that compiles it
+// for an executor: a source file a piece, so that they compile side by side.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,8 @@ class PassesOn final : public Passes {
   // topology_passes.h
   GridBatch refine(const GridBatch& source, Triple factor, const VoxelFlags* mask) override;
   GridBatch coarsen(const GridBatch& source, Triple factor) override;
+  GridBatch conv_grid(const GridBatch& source, const ConvGeometry& geometry) override;
+  GridBatch conv_transpose_grid(const GridBatch& source, const ConvGeometry& geometry) override;
   GridBatch dilate_box(const GridBatch& source, Triple lo, Triple hi) override;
   GridBatch dual(const GridBatch& source) override;
   GridBatch erode_box(const GridBatch& source, Triple lo, Triple hi) override;
@@ -36,6 +38,11 @@ class PassesOn final : public Passes {
   GridBatch combine(SetOperation operation, const GridBatch& source,
                     const GridBatch& other) override;
   GridBatch rebuild(const GridBatch& view) override;
+
+  // map_passes.h
+  KernelMap kernel_map(const GridBatch& source, const GridBatch& target,
+                       const ConvGeometry& geometry, Direction direction) override;
+  DenseMap dense_map(const KernelMap& map) override;
 
   // list_passes.h
   GridBatch from_ijk(const VoxelLists& lists, const MapsAndNames& given) override;
@@ -45,6 +52,7 @@ class PassesOn final : public Passes {
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes) override;
   std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes) override;
   GridBatch to_host(const GridBatch& batch) override;
+  void read(std::span<std::byte> to, const void* from) override;
 
   bool works_in_host_memory() const override { return Inner::kHostMemory; }
   const Costs& costs() const override { return executor_.costs(); }
@@ -63,6 +71,9 @@ class PassesOn final : public Passes {
   template <class Rule>
   GridBatch by_relation(const GridBatch& source, PassPlan plan, const AxisRelation (&axes)[3],
                         const VoxelFlags* mask, const NearBox& near);
+  GridBatch conv_support(const char* operation, const GridBatch& source,
+                         const ConvGeometry& geometry, bool transposed);
+  GridBatch coarse(const GridBatch& source, Triple factor, PassPlan plan);
   GridBatch copied(const GridBatch& source, PassPlan plan);
   GridBatch dilated(const char* operation, const GridBatch& source, Triple lo, Triple hi,
                     PassPlan plan);

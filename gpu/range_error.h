@@ -32,14 +32,13 @@ struct CopyLeaf {
   }
 };
 
-/// The least source leaf with a voxel whose image leaves the lattice. Extremes of a leaf's box are
-/// voxels of the leaf on each axis, so the box decides exactly.
+/// The least source leaf with a voxel that has a result outside the lattice.
 struct FindOutOfRange {
   RelationRule rule;
   LEAFPROOF_HD void operator()(std::int64_t i) const {
     const auto place = rule.source.leaf_place(i);
-    Box box;
-    if (rule.voxels(place, rule.source.mask(place), box) && !in_lattice(rule.relation.image(box))) {
+    const LeafMask mask = rule.source.mask(place);
+    if (any(rule.relation.leaving(leaf_coord(rule.source.leaf(place)), mask))) {
       atomic_min(rule.first_out_of_range, static_cast<std::uint64_t>(i));
     }
   }
@@ -54,12 +53,12 @@ template <Executor E>
   LeafCopy copy;
   executor.read_back(&copy, device, sizeof copy);
   std::int64_t row = copy.first_row;
+  const LeafMask leaving = rule.relation.leaving(copy.at, copy.mask);
   for (int x = 0; x < 8; ++x) {
-    for (std::uint64_t bits = copy.mask.word[x]; bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = leaving.word[x]; bits != 0; bits &= bits - 1) {
       const int yz = lowest_bit(bits);
       const Coord voxel{copy.at.x * 8 + x, copy.at.y * 8 + (yz >> 3), copy.at.z * 8 + (yz & 7)};
       const Box image = rule.relation.image({voxel, voxel});
-      if (in_lattice(image)) continue;
       const auto worse = [](std::int64_t low, std::int64_t high, std::int64_t cut) {
         const std::int64_t result = in_lattice(low) ? high : low;
         std::int64_t sum = 0;  // or the nearest number where 64 bits cannot hold it

@@ -160,7 +160,8 @@ struct CoarsenRule {
   }
 };
 
-/// Passes that follow a Relation: refine [T-2], dilate_box [T-4] with any box.
+/// Passes that follow a Relation: refine [T-2], dilate_box [T-4] with any box, conv
+/// grids [K-3] [K-4].
 struct RelationRule {
   SourceView source;
   Relation relation;
@@ -186,11 +187,11 @@ struct RelationRule {
     Box box;
     if (!voxels(place, mask, box)) return;
     const Box result = relation.image(box);
-    if (first_out_of_range != nullptr && !in_lattice(result)) {
+    const Coord from = box.min >> 3;
+    if (first_out_of_range != nullptr && !in_lattice(result) && any(relation.leaving(from, mask))) {
       atomic_min(first_out_of_range, static_cast<std::uint64_t>(i));
       return;
     }
-    const Coord from = box.min >> 3;
     const Box targets = result >> 3;
     for (std::int64_t x = targets.min.x; x <= targets.max.x; ++x) {
       const AxisEntry* ex = relation.x.entry(x, from.x);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/build.h"
+#include "gpu/conv_relation.h"
 #include "gpu/copy_members.h"
 #include "gpu/map_rules.h"
 #include "gpu/pass_checks.h"
@@ -129,8 +130,10 @@ GridBatch PassesOn<Inner>::by_relation(const GridBatch& source, PassPlan plan,
     image = discovery::in_lattice_part(image);
   }
   if (may_leave) plan.codec = codec_for(plan.images);
-  // Unmasked, the box of a member is attained: the refusal is certain, and found at once.
-  if (may_leave && mask == nullptr) {
+  // Unmasked and without a stride, the box of a member is attained: the refusal is certain, and
+  // found at once.
+  const bool strided = axes[0].stride > 1 || axes[1].stride > 1 || axes[2].stride > 1;
+  if (may_leave && mask == nullptr && !strided) {
     auto* flag = scratch<std::uint64_t>(executor, 1);
     executor.upload(flag, &kInRange, sizeof kInRange);
     rule.first_out_of_range = flag;
@@ -237,15 +240,63 @@ GridBatch PassesOn<Inner>::combine(SetOperation which, const GridBatch& source,
   return build(executor, rule, plan, settings_, kNoBind, kNoCheck);
 }
 
+/// [K-3] [K-4]: another relation; where a cheaper rule gives the same, by that one [K-5].
+template <Executor Inner>
+GridBatch PassesOn<Inner>::conv_support(const char* operation, const GridBatch& source,
+                                        const ConvGeometry& geometry, bool transposed) {
+  using namespace topology;
+  begin(operation);
+  check_geometry(operation, geometry);
+  PassPlan plan = plan_like(operation, source);
+  remap(plan, [&](const MemberMap& map) {
+    return transposed ? unstrided(map, geometry.stride) : strided(map, geometry.stride);
+  });
+  if (source.size() == 0) return GridBatch();
+  const Triple &kernel = geometry.kernel, &stride = geometry.stride;
+  const bool undilated = all_are(geometry.dilation, 1);
+  if (all_are(kernel, 1) && all_are(stride, 1)) return copied(source, std::move(plan));
+  AxisRelation axes[3];
+  transposed ? transposed_axes(geometry, axes) : forward_axes(geometry, axes);
+  if (undilated && all_are(stride, 1)) {
+    const Triple lo{axes[0].least(), axes[1].least(), axes[2].least()};
+    const Triple hi{axes[0].greatest(), axes[1].greatest(), axes[2].greatest()};
+    return dilated(operation, source, lo, hi, std::move(plan));
+  }
+  if (undilated && all_are(kernel, 2) && all_are(stride, 2)) {
+    return transposed ? by_relation<RefineRule>(source, std::move(plan), axes, nullptr, {})
+                      : coarse(source, stride, std::move(plan));
+  }
+  return by_relation<RelationRule>(source, std::move(plan), axes, nullptr, {});
+}
+
+template <Executor Inner>
+GridBatch PassesOn<Inner>::conv_grid(const GridBatch& source, const ConvGeometry& geometry) {
+  return conv_support("conv_grid", source, geometry, false);
+}
+
+template <Executor Inner>
+GridBatch PassesOn<Inner>::conv_transpose_grid(const GridBatch& source,
+                                               const ConvGeometry& geometry) {
+  return conv_support("conv_transpose_grid", source, geometry, true);
+}
+
 template <Executor Inner>
 GridBatch PassesOn<Inner>::coarsen(const GridBatch& source, Triple factor) {
   using namespace topology;
-  E& executor = begin("coarsen");
+  begin("coarsen");
   check_factor("coarsen", factor);
   PassPlan plan = plan_like("coarsen", source);
   remap(plan, [&](const MemberMap& map) { return coarsened(map, factor); });
   if (source.size() == 0) return GridBatch();
   if (all_are(factor, 1)) return copied(source, std::move(plan));
+  return coarse(source, factor, std::move(plan));
+}
+
+/// floor(c / factor) of every voxel, with the maps of the plan.
+template <Executor Inner>
+GridBatch PassesOn<Inner>::coarse(const GridBatch& source, Triple factor, PassPlan plan) {
+  using namespace topology;
+  E& executor = begin(plan.operation.c_str());
   CoarsenRule rule;
   rule.source = upload_view(executor, source);
   // From 2^31 on, floor(c / f) is -1 or 0 whatever f is.
@@ -316,12 +367,14 @@ GridBatch PassesOn<Inner>::rebuild(const GridBatch& view) {
 }  // namespace leafproof::gpu
 
 /// Compiles the passes of this file for an executor.
-#define LEAFPROOF_TOPOLOGY_PASSES_ON(Inner)                                                      \
-  template GridBatch PassesOn<Inner>::refine(const GridBatch&, Triple, const VoxelFlags*);       \
-  template GridBatch PassesOn<Inner>::coarsen(const GridBatch&, Triple);                         \
-  template GridBatch PassesOn<Inner>::dilate_box(const GridBatch&, Triple, Triple);              \
-  template GridBatch PassesOn<Inner>::dual(const GridBatch&);                                    \
-  template GridBatch PassesOn<Inner>::erode_box(const GridBatch&, Triple, Triple);               \
-  template GridBatch PassesOn<Inner>::prune(const GridBatch&, const VoxelFlags&);                \
-  template GridBatch PassesOn<Inner>::combine(SetOperation, const GridBatch&, const GridBatch&); \
+#define LEAFPROOF_TOPOLOGY_PASSES_ON(Inner)                                                       \
+  template GridBatch PassesOn<Inner>::refine(const GridBatch&, Triple, const VoxelFlags*);        \
+  template GridBatch PassesOn<Inner>::coarsen(const GridBatch&, Triple);                          \
+  template GridBatch PassesOn<Inner>::conv_grid(const GridBatch&, const ConvGeometry&);           \
+  template GridBatch PassesOn<Inner>::conv_transpose_grid(const GridBatch&, const ConvGeometry&); \
+  template GridBatch PassesOn<Inner>::dilate_box(const GridBatch&, Triple, Triple);               \
+  template GridBatch PassesOn<Inner>::dual(const GridBatch&);                                     \
+  template GridBatch PassesOn<Inner>::erode_box(const GridBatch&, Triple, Triple);                \
+  template GridBatch PassesOn<Inner>::prune(const GridBatch&, const VoxelFlags&);                 \
+  template GridBatch PassesOn<Inner>::combine(SetOperation, const GridBatch&, const GridBatch&);  \
   template GridBatch PassesOn<Inner>::rebuild(const GridBatch&)

@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gpu/map_rules.h"
@@ -129,7 +130,7 @@ Answer mapped(gpu::BatchedBuilder& builder, const Case& question) {
   return maps;
 }
 
-/// The strides of convolution grids are maps alone so far; this side's rules compute them.
+/// The maps of convolution grids by the rule alone: a map may be asked for beyond [K-7].
 Answer strided(const Case& question) {
   Maps result;
   for (std::size_t m = 0; m < question.source.maps.size(); ++m) {
@@ -142,6 +143,58 @@ Answer strided(const Case& question) {
     result.maps.push_back({after.voxel_size, after.origin});
   }
   return result;
+}
+
+// --- convolution
+
+gpu::ConvGeometry geometry_of(const Case& question) {
+  return {question.kernel.size, question.kernel.stride, question.kernel.dilation};
+}
+
+gpu::GridBatch conv_grid(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
+                         const Case& question, bool forward) {
+  return forward ? builder.conv_grid(source, geometry_of(question))
+                 : builder.conv_transpose_grid(source, geometry_of(question));
+}
+
+/// Rows from where the builder works.
+std::vector<std::int64_t> rows_from(gpu::BatchedBuilder& builder, const std::int32_t* rows,
+                                    std::int64_t n) {
+  std::vector<std::int32_t> narrow(static_cast<std::size_t>(n));
+  builder.read(std::as_writable_bytes(std::span(narrow)), rows);
+  return {narrow.begin(), narrow.end()};
+}
+
+DenseMapAnswer dense_answer(gpu::BatchedBuilder& builder, const gpu::KernelMap& map) {
+  const gpu::DenseMap dense = builder.dense_map(map);
+  DenseMapAnswer answer;
+  answer.map = {dense.taps, dense.rows, rows_from(builder, dense.index(), dense.taps * dense.rows)};
+  return answer;
+}
+
+Answer kernel_map(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
+                  const Case& question) {
+  const bool forward = question.direction == reference::Direction::Forward;
+  const gpu::GridBatch target = question.target ? build(builder, *question.target)
+                                                : conv_grid(builder, source, question, forward);
+  const gpu::KernelMap map =
+      builder.kernel_map(source, target, geometry_of(question),
+                         forward ? gpu::Direction::Forward : gpu::Direction::Transposed);
+  std::shared_ptr<const std::variant<Layout, GridBuffer>> complete;
+  if (!question.target) {
+    complete = std::make_shared<const std::variant<Layout, GridBuffer>>(buffer_of(builder, target));
+  }
+  if (question.dense) {
+    DenseMapAnswer answer = dense_answer(builder, map);
+    answer.target = complete;
+    return answer;
+  }
+  KernelMapAnswer answer;
+  answer.map = {map.offsets(), rows_from(builder, map.gather(), map.pairs()),
+                rows_from(builder, map.scatter(), map.pairs()), map.source_rows(),
+                map.target_rows()};
+  answer.target = complete;
+  return answer;
 }
 
 class BuilderBackend : public Backend {
@@ -167,13 +220,9 @@ class BuilderBackend : public Backend {
   Answer answered(const Case& question) const {
     gpu::BatchedBuilder builder = make_();
     switch (question.op) {
-      case Op::ConvGrid:
-      case Op::ConvTransposeGrid:
-      case Op::SubmanifoldIndexMap:
       case Op::Convolution:
       case Op::ConvolutionGradients:
-      case Op::KernelMap:
-        return NotImplemented{"the batched builder has no convolution"};
+        return NotImplemented{"the batched builder computes no features"};
       case Op::MapAfter:
         return question.mapped == Op::ConvGrid || question.mapped == Op::ConvTransposeGrid
                    ? strided(question)
@@ -190,8 +239,20 @@ class BuilderBackend : public Backend {
     }
     gpu::GridBatch source = build(builder, question.source);
     if (question.view) source = source.view(*question.view);
-    if (question.op == Op::FromIjk) return buffer_of(builder, builder.rebuild(source));
-    return buffer_of(builder, pass(builder, question, source));
+    switch (question.op) {
+      case Op::FromIjk:
+        return buffer_of(builder, builder.rebuild(source));
+      case Op::ConvGrid:
+      case Op::ConvTransposeGrid:
+        return buffer_of(builder,
+                         conv_grid(builder, source, question, question.op == Op::ConvGrid));
+      case Op::KernelMap:
+        return kernel_map(builder, source, question);
+      case Op::SubmanifoldIndexMap:
+        return dense_answer(builder, builder.submanifold_map(source, geometry_of(question)));
+      default:
+        return buffer_of(builder, pass(builder, question, source));
+    }
   }
 
   std::string name_, description_;
