@@ -173,7 +173,9 @@ class HostExecutor {
 
   template <class F>
   void run(std::int64_t n, std::int64_t grain, const F& functor) {
-    if (n <= grain || threads_ == Threads::Serial) {
+    // Threads of its own show races in small launches too.
+    const std::int64_t few = threads_ == Threads::Own ? std::min<std::int64_t>(grain, 16) : grain;
+    if (n <= few || threads_ == Threads::Serial) {
       loop(functor, 0, n);
     } else if (threads_ == Threads::Tbb) {
       tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n, static_cast<std::size_t>(grain)),
