@@ -181,6 +181,8 @@ void compare_numbers(const NumbersAnswer& expected, const NumbersAnswer& actual,
   if (!rows) return;
 
   verdict.voxels += static_cast<std::int64_t>(want.values.size());
+  if (expected.rows && !expected.rows->empty())
+    verdict.members = std::max(verdict.members, expected.rows->back().member + 1);
   const std::size_t in_a_row = count > 0 ? want.values.size() / static_cast<std::size_t>(count) : 0;
   // First in the reference's order, wherever the candidate keeps it.
   std::vector<std::size_t> place(rows->size());

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/generate_conv.h"
 #include "oracle/random.h"
 #include "oracle/shapes.h"
 #include "reference/canonical_order.h"
@@ -157,6 +158,7 @@ void draw_parameters(Case& c, Random& r, bool safe) {
   if (c.op == Op::Coarsen) draw_coarsen_factor(c, r, safe);
   if (c.op == Op::DilateBox) draw_dilation(c, r, safe);
   if (c.op == Op::ErodeBox) draw_erosion(c, r);
+  if (convolves(c.op)) draw_kernel(c, r, safe);
 }
 
 /// Where members lie so that the *result* meets the boundaries, and how many voxels they may have.
@@ -177,6 +179,7 @@ Place place_for(const Case& c, Random& r, bool safe) {
     budget /= std::max<std::int64_t>(1, volume(widths(c)) / 27);
   }
   place.budget = std::max<std::int64_t>(1, budget);
+  if (convolves(c.op)) place_for_kernel(c, budget, place);
   return place;
 }
 
@@ -433,6 +436,7 @@ void draw_rest(Case& c, Random& r, const Place& place) {
     c.view = draw_view(r, static_cast<std::int64_t>(c.source.size()));
   if (c.op == Op::Prune || (c.op == Op::Refine && r.one_in(3))) c.mask = draw_mask(c, r);
   if (takes_other(c.op)) c.other = draw_other(c, r, place);
+  if (convolves(c.op)) draw_operands(c, r);
 }
 
 std::string parameters_text(const Case& c) {
@@ -440,6 +444,7 @@ std::string parameters_text(const Case& c) {
   if (c.op == Op::Refine || c.op == Op::Coarsen) s += "; factor " + text(c.factor);
   if (c.op == Op::DilateBox || c.op == Op::ErodeBox)
     s += "; box " + text(c.lo) + " to " + text(c.hi);
+  if (convolves(c.op)) s += kernel_text(c);
   if (c.mask) s += "; masked";
   if (c.view) s += fmt::format("; a view of {}", c.view->size());
   return s + fmt::format("; {} members", c.source.size());
@@ -447,12 +452,6 @@ std::string parameters_text(const Case& c) {
 
 // --- refusals
 // -------------------------------------------------------------------------------------
-
-/// Breaks a good case in one way; false when the way does not apply to it.
-struct Refusal {
-  std::string_view reason;
-  bool (*apply)(Case&, Random&);
-};
 
 std::size_t any_member(const Case& c, Random& r) {
   return static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(c.source.size()) - 1));
@@ -664,7 +663,7 @@ Case safe_case(Op op, Random& r) {
 }
 
 Case refused_case(Op op, Random& r, std::uint64_t number) {
-  const auto& all = refusals();
+  const auto& all = convolves(op) ? convolution_refusals() : refusals();
   for (std::uint64_t attempt = 0;; ++attempt) {
     Case c = safe_case(op, r);
     const Refusal& refusal = all[(number / 8 + attempt / 2) % all.size()];
@@ -726,13 +725,13 @@ void touch(const reference::Grid& grid, std::set<Boundary>& touched) {
 }  // namespace
 
 Case generate(Op op, std::uint64_t seed, std::uint64_t number) {
-  const auto& known = topology_ops();
+  const auto& known = generated_ops();
   if (std::find(known.begin(), known.end(), op) == known.end())
     throw Error(ErrorKind::InvalidArgument,
                 {.operation = "generate",
                  .argument = "op",
                  .value = std::string(to_string(op)),
-                 .reason = "cases are generated for the topology passes [T]",
+                 .reason = "cases are generated for the passes of [T] and for convolution",
                  .member = {},
                  .row = {}});
   Random random{kSemanticsVersion, static_cast<std::uint64_t>(op), seed, number};
@@ -753,6 +752,8 @@ std::set<Boundary> boundaries_of(const Case& question, const Layout* result) {
     if (list.empty()) touched.insert(Boundary::EmptyMember);
   if (question.other)
     for (const auto& member : question.other->members) touch(member, touched);
+  if (question.target)
+    for (const auto& member : question.target->members) touch(member, touched);
   if (result != nullptr)
     for (const auto& grid : result->grids) touch(grid, touched);
   return touched;

@@ -1,4 +1,5 @@
-// Seeded cases for every pass of [T], made so that every boundary class is common, not lucky.
+// Seeded cases for every pass of [T] and for convolution, made so that every boundary class is
+// common, not lucky.
 #pragma once
 
 #include <cstdint>

@@ -331,6 +331,23 @@ std::string table(const Report& report, const Totals& totals) {
   return html;
 }
 
+/// The taps of a map that differ.
+std::string taps_of(const Verdict& v) {
+  if (v.taps.empty()) return "";
+  std::string html =
+      "<div class=\"scroll\"><table>\n<thead><tr><th>tap</th><th>at</th>"
+      "<th class=\"n\">pairs expected</th><th class=\"n\">actual</th><th class=\"n\">missing</th>"
+      "<th class=\"n\">extra</th><th class=\"n\">repeated</th></tr></thead>\n<tbody>\n";
+  for (const TapTally& t : v.taps)
+    html += fmt::format("<tr><td>{}</td><td class=\"mono\">({},{},{})</td>", t.tap, t.at[0],
+                        t.at[1], t.at[2]) +
+            number_cell(t.expected) + number_cell(t.actual) +
+            number_cell(t.missing, t.missing > 0 ? "bad" : "") +
+            number_cell(t.extra, t.extra > 0 ? "bad" : "") +
+            number_cell(t.repeated, t.repeated > 0 ? "bad" : "") + "</tr>\n";
+  return html + "</tbody></table></div>\n";
+}
+
 std::string failure(const Failure& f) {
   const Verdict& v = f.verdict;
   std::string html = fmt::format(
@@ -355,11 +372,15 @@ std::string failure(const Failure& f) {
   }
   html += fmt::format("<p class=\"soft\">Profile {}: ", to_string(v.profile));
   if (v.compared)
-    html += fmt::format(
-        "{} voxels missing, {} extra, {} repeated; {} elements differ; "
-        "{} members and {} voxels compared",
-        grouped(v.missing), grouped(v.extra), grouped(v.repeated), grouped(v.differences),
-        grouped(v.members), grouped(v.voxels));
+    html += (v.counted == Counted::Numbers
+                 ? fmt::format("{} numbers differ; the largest error of the others is {:.2g} of "
+                               "its bound",
+                               grouped(v.differences), v.largest_error)
+                 : fmt::format("{} {} missing, {} extra, {} repeated; {} elements differ",
+                               grouped(v.missing), to_string(v.counted), grouped(v.extra),
+                               grouped(v.repeated), grouped(v.differences))) +
+            fmt::format("; {} members and {} {} compared", grouped(v.members), grouped(v.voxels),
+                        to_string(v.counted));
   else
     html += "not compared: no voxel and no count was judged";
   if (v.compared && v.not_compared > 0)
@@ -378,6 +399,7 @@ std::string failure(const Failure& f) {
     }
     html += "</pre>\n";
   }
+  html += taps_of(v);
   if (!f.replay.empty())
     html +=
         "<div class=\"soft\">Replay (one click selects the line):</div><code class=\"replay\">" +

@@ -25,19 +25,31 @@ Json json_of(const Difference& d) {
           {"window", std::move(window)}};
 }
 
+Json json_of(const TapTally& t) {
+  return {{"tap", t.tap},           {"at", {t.at[0], t.at[1], t.at[2]}},
+          {"expected", t.expected}, {"actual", t.actual},
+          {"missing", t.missing},   {"extra", t.extra},
+          {"repeated", t.repeated}};
+}
+
 Json json_of(const Verdict& v) {
+  Json taps = Json::array();
+  for (const TapTally& tap : v.taps) taps.push_back(json_of(tap));
   const auto count = [&](std::int64_t n) { return v.compared ? Json(n) : Json(nullptr); };
   return {{"outcome", to_string(v.outcome)},
           {"profile", to_string(v.profile)},
           {"first", v.first ? json_of(*v.first) : Json(nullptr)},
           {"reason", printable(v.reason)},
+          {"counted", to_string(v.counted)},
           {"missing", count(v.missing)},
           {"extra", count(v.extra)},
           {"repeated", count(v.repeated)},
           {"differences", count(v.differences)},
           {"members", count(v.members)},
           {"voxels", count(v.voxels)},
-          {"not_compared", count(v.not_compared)}};
+          {"not_compared", count(v.not_compared)},
+          {"taps", std::move(taps)},
+          {"largest_error", v.largest_error}};
 }
 
 Json json_of(const Row& row) {

@@ -194,8 +194,22 @@ std::string indented(const std::string& text) {
 
 /// "1 member, 20 voxels".
 std::string size_of(const Verdict& verdict) {
-  return fmt::format("{} member{}, {} voxel{}", verdict.members, verdict.members == 1 ? "" : "s",
-                     verdict.voxels, verdict.voxels == 1 ? "" : "s");
+  std::string counted(to_string(verdict.counted));
+  if (verdict.voxels == 1) counted.pop_back();
+  return fmt::format("{} member{}, {} {}", verdict.members, verdict.members == 1 ? "" : "s",
+                     verdict.voxels, counted);
+}
+
+/// What came of all that was counted.
+std::string counts_of(const Verdict& verdict) {
+  if (verdict.counted == Counted::Numbers)
+    return fmt::format("numbers: {} differ; the largest error of the others is {:.2g} of its bound",
+                       verdict.differences, verdict.largest_error);
+  const std::string taps =
+      verdict.taps.empty() ? "" : fmt::format(", at {} taps", verdict.taps.size());
+  return fmt::format("{}: {} missing, {} extra, {} repeated{}; {} elements differ",
+                     to_string(verdict.counted), verdict.missing, verdict.extra, verdict.repeated,
+                     taps, verdict.differences);
 }
 
 }  // namespace
@@ -269,8 +283,7 @@ std::string text_verdict(const Verdict& verdict) {
   for (std::size_t i = 0; i < std::min(d.window.size(), window_lines_shown); ++i)
     text += "    " + clipped(printable(d.window[i]), 160) + "\n";
   if (!verdict.compared) return text + "  not compared: no voxel and no count was judged\n";
-  text += fmt::format("  voxels: {} missing, {} extra, {} repeated; {} elements differ\n",
-                      verdict.missing, verdict.extra, verdict.repeated, verdict.differences);
+  text += "  " + counts_of(verdict) + "\n";
   text += fmt::format("  compared: {}", size_of(verdict));
   if (verdict.not_compared > 0)
     text += fmt::format("; not compared: the other {} members", verdict.not_compared);

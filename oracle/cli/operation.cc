@@ -196,13 +196,13 @@ Triple parse_triple(std::string_view option, std::string_view text) {
 std::vector<Op> parse_ops(const std::vector<std::string>& names) {
   std::vector<Op> ops;
   std::vector<std::string_view> known;
-  for (const Op op : topology_ops()) known.push_back(to_string(op));
+  for (const Op op : generated_ops()) known.push_back(to_string(op));
   for (const std::string& name : names) {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end())
       refuse(ErrorKind::InvalidArgument, "read the command line", "operation", name,
              fmt::format("must be one of {}", fmt::join(known, ", ")));
-    const Op op = topology_ops()[static_cast<std::size_t>(at - known.begin())];
+    const Op op = generated_ops()[static_cast<std::size_t>(at - known.begin())];
     if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
   }
   return ops;

@@ -35,7 +35,7 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
 /// "2" (every axis) or "2,3,4". Error(InvalidArgument) naming the option.
 Triple parse_triple(std::string_view option, std::string_view text);
 
-/// Comma-separated names of topology passes. Error(InvalidArgument) names an unknown one and lists
+/// Comma-separated names of passes [T] and of those of convolution. Error(InvalidArgument) names an unknown one and lists
 /// those there are.
 std::vector<Op> parse_ops(const std::vector<std::string>& names);
 

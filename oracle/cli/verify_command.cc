@@ -87,7 +87,7 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
 int run(const Options& options) {
   if (!options.report.empty()) check_report("verify", options.report, options.inputs);
   VerifyOptions verify_options;
-  verify_options.ops = options.ops.empty() ? topology_ops() : parse_ops(options.ops);
+  verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
   verify_options.level = options.level;
   verify_options.seed = options.seed;
   if (options.only_case >= 0)

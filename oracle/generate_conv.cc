@@ -1,0 +1,376 @@
+// Cases of convolution [K], [M], [V]: kernels mixed per axis, targets of every relation to the
+// source, numbers of every type.
+//
+// Draws are made one per statement or in braces, as in generate.cc.
+#include "oracle/generate_conv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/canonical_order.h"
+#include "reference/numbers.h"
+
+namespace leafproof::oracle {
+namespace {
+
+using reference::Array;
+
+constexpr std::int64_t kMaxVoxel = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMinVoxel = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool maps(Op op) {
+  return op == Op::KernelMap || op == Op::Convolution || op == Op::ConvolutionGradients;
+}
+bool sums(Op op) {
+  return op == Op::Convolution || op == Op::ConvolutionGradients;
+}
+bool finer(const Case& c) {
+  return c.op == Op::ConvTransposeGrid || c.direction == Direction::Transposed;
+}
+std::int64_t taps_of(const Case& c) {
+  return c.kernel.size[0] * c.kernel.size[1] * c.kernel.size[2];
+}
+std::size_t axis(Random& r) {
+  return static_cast<std::size_t>(r.between(0, 2));
+}
+
+/// One value for every axis, or one per axis.
+template <class Draw>
+Triple per_axis(Random& r, Draw draw) {
+  Triple t{};
+  const bool isotropic = r.one_in(2);
+  for (std::size_t a = 0; a < 3; ++a) t[a] = a > 0 && isotropic ? t[0] : draw();
+  return t;
+}
+
+std::vector<std::vector<Voxel>> read_members(const Case& c) {
+  if (!c.view) return c.source.members;
+  std::vector<std::vector<Voxel>> members;
+  for (const auto i : *c.view)
+    if (i >= 0 && i < static_cast<std::int64_t>(c.source.size()))
+      members.push_back(c.source.members[static_cast<std::size_t>(i)]);
+  return members;
+}
+
+std::int64_t rows_of(const std::vector<std::vector<Voxel>>& members) {
+  std::int64_t rows = 0;
+  for (const auto& member : members) rows += static_cast<std::int64_t>(member.size());
+  return rows;
+}
+
+/// Adds a voxel where the lattice has it.
+void add(std::vector<Voxel>& voxels, const Triple& c) {
+  const auto [low, high] = std::minmax({c[0], c[1], c[2]});
+  if (low >= kMinVoxel && high <= kMaxVoxel)
+    voxels.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
+                      static_cast<std::int32_t>(c[2])});
+}
+
+/// Near the voxels that a source's are joined to: divided or multiplied by the stride, and off by a
+/// little.
+std::vector<Voxel> near_target(const Case& c, Random& r, const std::vector<Voxel>& source,
+                               std::int64_t off) {
+  std::vector<Voxel> target;
+  for (const Voxel v : source) {
+    Triple at{v.x, v.y, v.z};
+    for (std::size_t a = 0; a < 3; ++a) {
+      const std::int64_t s = c.kernel.stride[a];
+      const std::int64_t by = r.between(-off, off);
+      at[a] = (finer(c) ? at[a] * s : reference::floor_div(at[a], s)) + by;
+    }
+    add(target, at);
+  }
+  reference::make_canonical(target);
+  return target;
+}
+
+/// Restricted targets [K-6], of which none is what the source generates.
+Batch draw_target(const Case& c, Random& r) {
+  Batch target;
+  const std::int64_t kind = r.between(0, 6);
+  for (const auto& source : read_members(c)) {
+    std::vector<Voxel> voxels = near_target(c, r, source, kind == 1 ? 0 : 2);
+    switch (kind) {
+      case 0:  // the source itself, even K and all
+        voxels = source;
+        break;
+      case 2:  // as many voxels as the source, but others
+        voxels.clear();
+        for (const Voxel v : source) add(voxels, {std::int64_t{v.x} + 1, v.y, v.z});
+        reference::make_canonical(voxels);
+        break;
+      case 3:  // a part
+        std::erase_if(voxels, [&](const Voxel&) { return r.one_in(2); });
+        break;
+      case 4:  // nothing in common
+        for (Voxel& v : voxels) v.x = static_cast<std::int32_t>((v.x & 0xffff) - (1 << 28));
+        reference::make_canonical(voxels);
+        break;
+      case 5:  // empty members on this side alone
+        if (r.one_in(2)) voxels.clear();
+        break;
+      default:
+        break;
+    }
+    target.members.push_back(std::move(voxels));
+    target.maps.emplace_back();
+    target.names.push_back("target " + std::to_string(target.members.size()));
+  }
+  return target;
+}
+
+/// How numbers are drawn.
+enum class Kind { Small, Real, Large, Special };
+
+double draw_number(Random& r, NumberType type, Kind kind) {
+  if (kind == Kind::Special && r.one_in(40))
+    return r.pick<double>({kInfinity, -kInfinity, std::nan(""), kInfinity});
+  if (kind == Kind::Small || kind == Kind::Special || type == NumberType::Int32) {
+    const bool large = kind == Kind::Large && type == NumberType::Int32;
+    return static_cast<double>(large ? r.between(-30'000, 30'000) : r.between(-9, 9));
+  }
+  const double x = static_cast<double>(r.between(-1'000'000, 1'000'000)) / 1'000'000;
+  if (kind != Kind::Large) return x;
+  return std::ldexp(x, static_cast<int>(r.between(-12, 12)));
+}
+
+Array draw_array(Random& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
+  Array array{std::move(shape), {}};
+  const std::int64_t size = reference::size_of(array.shape);
+  for (std::int64_t i = 0; i < size; ++i) array.values.push_back(draw_number(r, type, kind));
+  return array;
+}
+
+Array features_of(Random& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
+  Array array = draw_array(r, std::move(shape), type, kind);
+  for (double& x : array.values) x = reference::rounded(type, x);
+  return array;
+}
+
+bool break_axis(Triple& values, Random& r, std::initializer_list<std::int64_t> bad) {
+  const std::size_t a = axis(r);
+  values[a] = r.pick<std::int64_t>(bad);
+  return true;
+}
+
+}  // namespace
+
+void draw_kernel(Case& c, Random& r, bool safe) {
+  Kernel& k = c.kernel;
+  k.size = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3, 3, 3, 4, 5}); });
+  k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 2, 2, 2, 3, 4, 5}); });
+  k.dilation = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 1, 2, 3}); });
+  if (!safe && r.one_in(8)) {  // wide on one axis: many taps, far apart
+    k.size = {r.pick<std::int64_t>({31, 32, 33, 63, 64, 65, 127, 128}), 1, r.between(1, 2)};
+    std::swap(k.size[0], k.size[axis(r)]);
+    k.stride[axis(r)] = r.pick<std::int64_t>({1, 8, 63, 64});
+    k.dilation[axis(r)] = r.pick<std::int64_t>({1, 2, 15, 16});
+  }
+  if (!safe && r.one_in(12)) k.size = {6, 7, 8};  // 336 taps
+  if (c.op == Op::SubmanifoldIndexMap) {
+    for (auto& size : k.size) size -= size % 2 == 0;
+    k.stride = {1, 1, 1};
+    if (!safe) return;
+    k.dilation = {1, 1, 1};
+  }
+  if (maps(c.op) && r.one_in(2)) c.direction = Direction::Transposed;
+}
+
+void place_for_kernel(const Case& c, std::int64_t budget, Place& place) {
+  (finer(c) ? place.denominator : place.numerator) = c.kernel.stride;
+  // Each voxel is asked of at every tap, and of a finer target there may be as many as taps.
+  budget = std::min(budget, 40'000 / taps_of(c) / (finer(c) ? 2 : 1));
+  place.budget =
+      std::max<std::int64_t>(2, sums(c.op) ? std::min<std::int64_t>(budget, 400) : budget);
+}
+
+void draw_operands(Case& c, Random& r) {
+  if (!maps(c.op)) return;
+  if (r.between(0, 4) > 1) c.target = draw_target(c, r);
+  if (c.op == Op::KernelMap) {
+    c.dense = r.one_in(4);
+    return;
+  }
+  Operands& o = c.operands;
+  o.type = r.pick<NumberType>(
+      {NumberType::Float64, NumberType::Float32, NumberType::Float16, NumberType::Int32});
+  const Kind kind =
+      r.pick<Kind>({Kind::Small, Kind::Small, Kind::Real, Kind::Large, Kind::Special});
+  const std::int64_t few = taps_of(c) > 64 ? 2 : 5;
+  const std::int64_t cin = r.between(1, few), cout = r.between(1, few);
+  const Triple& k = c.kernel.size;
+  o.features = features_of(r, {rows_of(read_members(c)), cin}, o.type, kind);
+  const Kind of_weights = kind == Kind::Special ? Kind::Small : kind;
+  o.weights = draw_array(r, {cout, cin, k[0], k[1], k[2]}, o.type, of_weights);
+  if (!c.target && taps_of(c) == 1 && c.kernel.stride == Triple{1, 1, 1} && r.one_in(2))
+    o.weights.shape = {cout, cin};  // [V-4]
+  if (c.op == Op::Convolution) {
+    if (r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_weights);
+    return;
+  }
+  // A complete target's rows are known only to who builds it: gradients are of restricted ones.
+  if (!c.target) c.target = draw_target(c, r);
+  if (o.weights.shape.size() == 2) o.weights.shape = {cout, cin, 1, 1, 1};
+  o.grad_output = features_of(r, {rows_of(c.target->members), cout}, o.type, kind);
+}
+
+std::string kernel_text(const Case& c) {
+  const Kernel& k = c.kernel;
+  const auto text = [](const Triple& t) { return fmt::format("({},{},{})", t[0], t[1], t[2]); };
+  std::string s = fmt::format("; K {} S {} D {}", text(k.size), text(k.stride), text(k.dilation));
+  if (maps(c.op)) {
+    s += c.direction == Direction::Transposed ? "; transposed" : "";
+    s += c.target ? "; restricted" : "; complete";
+    s += c.dense ? "; dense" : "";
+  }
+  if (sums(c.op)) s += fmt::format("; {}", to_string(c.operands.type));
+  return s;
+}
+
+const std::vector<Refusal>& convolution_refusals() {
+  static const std::vector<Refusal> all{
+      {"K, S or D below 1 [K-7]",
+       [](Case& c, Random& r) {
+         const std::int64_t which = r.between(0, 2);
+         return break_axis(which == 0   ? c.kernel.size
+                           : which == 1 ? c.kernel.stride
+                                        : c.kernel.dilation,
+                           r, {0, -1, -7, kMin64});
+       }},
+      {"K, S or D beyond its limit [K-7]",
+       [](Case& c, Random& r) {
+         if (c.op == Op::SubmanifoldIndexMap) return break_axis(c.kernel.size, r, {129, 131});
+         const std::int64_t which = r.between(0, 2);
+         if (which == 0) return break_axis(c.kernel.size, r, {129, 1 << 30, kMax64});
+         if (which == 1) return break_axis(c.kernel.stride, r, {65, 1 << 30, kMax64});
+         return break_axis(c.kernel.dilation, r, {17, 1 << 30, kMax64});
+       }},
+      {"more than 4096 taps [K-7]",
+       [](Case& c, Random& r) {
+         c.kernel.size = {17, 17, 17};
+         if (c.op != Op::SubmanifoldIndexMap && r.one_in(2)) c.kernel.size = {128, 3, 11};
+         return true;
+       }},
+      {"an even submanifold kernel [M-5]",
+       [](Case& c, Random& r) {
+         return c.op == Op::SubmanifoldIndexMap && break_axis(c.kernel.size, r, {2, 4, 6, 128});
+       }},
+      {"a result one voxel outside the lattice [L-5]",
+       [](Case& c, Random& r) {
+         if (c.source.size() == 0 || c.view || c.target || c.op == Op::SubmanifoldIndexMap ||
+             sums(c.op))
+           return false;
+         const std::size_t a = axis(r);
+         c.kernel.size[a] = 3;
+         c.kernel.stride[a] = finer(c) ? 2 : 1;
+         Triple at{0, 0, 0};
+         at[a] = r.one_in(2) ? kMaxVoxel : kMinVoxel;
+         // On the other axes 0 is joined to something by the tap in the middle.
+         for (std::size_t b = 0; b < 3; ++b)
+           if (b != a) c.kernel.size[b] = 1;
+         add(c.source.members[0], at);
+         reference::make_canonical(c.source.members[0]);
+         return true;
+       }},
+      {"a view of a member that is not there [E-3]",
+       [](Case& c, Random& r) {
+         if (c.target || sums(c.op)) return false;
+         if (!c.view) c.view.emplace();
+         const auto size = static_cast<std::int64_t>(c.source.size());
+         c.view->push_back(r.pick<std::int64_t>({size, -1, kMax64, kMin64}));
+         return true;
+       }},
+      {"a target of another number of members [K-6]",
+       [](Case& c, Random&) {
+         if (!c.target) return false;
+         c.target->members.emplace_back();
+         c.target->maps.emplace_back();
+         c.target->names.emplace_back();
+         return true;
+       }},
+      {"a map that the stride makes infinite, or zero [G-7]",
+       [](Case& c, Random& r) {
+         if (c.source.size() == 0 || c.view || c.target || sums(c.op) ||
+             c.op == Op::SubmanifoldIndexMap)
+           return false;
+         const std::size_t a = axis(r);
+         c.kernel.stride[a] = 64;
+         c.source.maps[0].voxel_size[a] =
+             finer(c) ? std::numeric_limits<double>::denorm_min() : 1e308;
+         return true;
+       }},
+      {"a row of features too many, or too few [E-3]",
+       [](Case& c, Random& r) {
+         if (!sums(c.op)) return false;
+         Array& f = c.operands.features;
+         if (f.shape[0] > 0 && r.one_in(2)) {
+           --f.shape[0];
+           f.values.resize(f.values.size() - static_cast<std::size_t>(f.shape[1]));
+         } else {
+           ++f.shape[0];
+           f.values.resize(f.values.size() + static_cast<std::size_t>(f.shape[1]));
+         }
+         return true;
+       }},
+      {"weights of other axes [V-1]",
+       [](Case& c, Random& r) {
+         if (!sums(c.op)) return false;
+         Array& w = c.operands.weights;
+         if (r.one_in(2) && w.shape[0] != w.shape[1]) {
+           std::swap(w.shape[0], w.shape[1]);  // in and out exchanged: as many numbers
+           return true;
+         }
+         w.shape.push_back(1);
+         return true;
+       }},
+      {"a bias, or gradient, of another length [E-3]",
+       [](Case& c, Random&) {
+         if (!sums(c.op)) return false;
+         auto& array = c.op == Op::Convolution ? c.operands.bias : c.operands.grad_output;
+         if (!array) return false;
+         ++array->shape[0];
+         array->values.resize(static_cast<std::size_t>(reference::size_of(array->shape)));
+         return true;
+       }},
+      {"an int32 result out of range [V-6]",
+       [](Case& c, Random&) {
+         if (c.op != Op::Convolution) return false;
+         const std::int64_t cout = c.operands.weights.shape[0];
+         c.operands.type = NumberType::Int32;
+         for (Array* a : {&c.operands.features, &c.operands.weights})
+           std::fill(a->values.begin(), a->values.end(), 65536.);
+         c.operands.bias = Array{{cout}, std::vector<double>(static_cast<std::size_t>(cout), 1)};
+         // Some pair there must be: a voxel that meets itself.
+         c.kernel = {};
+         c.operands.weights.shape = {cout, c.operands.features.shape[1], 1, 1, 1};
+         c.operands.weights.values.assign(
+             static_cast<std::size_t>(cout * c.operands.features.shape[1]), 65536.);
+         c.target.reset();
+         return c.operands.features.shape[0] > 0;
+       }},
+      {"what int32 does not hold [V-6]",
+       [](Case& c, Random& r) {
+         if (!sums(c.op) || c.operands.weights.values.empty()) return false;
+         c.operands.type = NumberType::Int32;
+         for (Array* a : {&c.operands.features, &c.operands.weights})
+           for (double& x : a->values) x = std::isfinite(x) ? std::trunc(x) : 0;
+         if (c.operands.bias)
+           for (double& x : c.operands.bias->values) x = std::trunc(x);
+         if (c.operands.grad_output)
+           for (double& x : c.operands.grad_output->values)
+             x = std::isfinite(x) ? std::trunc(x) : 0;
+         c.operands.weights.values.back() =
+             r.pick<double>({0.5, 2147483648.0, -2147483649.0, 1e300, kInfinity, std::nan("")});
+         return true;
+       }},
+  };
+  return all;
+}
+
+}  // namespace leafproof::oracle
