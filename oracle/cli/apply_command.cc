@@ -28,7 +28,10 @@ std::string default_backend() {
   return std::find(names.begin(), names.end(), "host") == names.end() ? "reference" : "host";
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  // What the builder has none of yet is the reference's, unless somebody else is asked by name.
+  if (options.backend.empty())
+    options.backend = options.operation.kernel.empty() ? default_backend() : "reference";
   if (options.operation.meshes != options.inputs.empty()) {
     say("name the input files, or --meshes and none (see `leafproof apply --help`)");
     return kBadInput;
@@ -82,7 +85,6 @@ int run(const Options& options) {
 
 void add_apply(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  options->backend = default_backend();
   CLI::App* command = app.add_subcommand("apply", "run a pass on a file, write a .nvdb");
   command->description(
       "Runs one pass on a batch read from files (meshes, point clouds, .npz voxel lists, .vdb, "
@@ -92,8 +94,9 @@ void add_apply(CLI::App& app, int& exit_code) {
   command->add_flag("--meshes", options->operation.meshes,
                     "instead of files: the meshes that `verify` uses");
   command->add_option("-o,--output", options->output, "the .nvdb to write")->required();
-  command->add_option("--backend", options->backend,
-                      fmt::format("who builds it ({})", options->backend));
+  command->add_option(
+      "--backend", options->backend,
+      fmt::format("who builds it ({}; of a convolution: reference)", default_backend()));
   command->add_flag("--json", options->json, "print what was written as JSON");
   command->footer(
       "\nExamples:\n"
@@ -101,6 +104,7 @@ void add_apply(CLI::App& app, int& exit_code) {
       "  leafproof apply refine animals.nvdb --factor 2,2,4 -o fine.nvdb\n"
       "  leafproof apply dilate_box animals.nvdb --lo -1 --hi 1 --view 1,1 -o horses.nvdb\n"
       "  leafproof apply from_ijk --meshes -o meshes.nvdb\n"
+      "  leafproof apply conv-grid animals.nvdb -K 3 -S 2 -o coarse.nvdb\n"
       "  leafproof apply prune scan.npz --mask keep.npy -o kept.nvdb");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

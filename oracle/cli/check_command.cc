@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "oracle/cli/commands.h"
+#include "oracle/cli/conv_files.h"
 #include "oracle/cli/operation.h"
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
@@ -71,6 +72,26 @@ Report report_of(const Options& options, const Case& question, const Answer& exp
   return report;
 }
 
+/// What the author says that an answer was computed in [V-3].
+void declare_arithmetic(const OperationOptions& options, Answer& actual) {
+  const auto declare = [&](const char* option, const std::string& name, Arithmetic& arithmetic) {
+    if (name.empty()) return;
+    const auto parsed = parse_arithmetic(name);
+    if (!parsed)
+      throw Error(ErrorKind::InvalidArgument, {.operation = "check",
+                                               .argument = option,
+                                               .value = name,
+                                               .reason = "must be fp64, fp32, tf32 or fp16",
+                                               .member = {},
+                                               .row = {}});
+    arithmetic = *parsed;
+  };
+  auto* numbers = std::get_if<NumbersAnswer>(&actual);
+  if (numbers == nullptr) return;
+  declare("--accumulator", options.accumulator, numbers->accumulator);
+  declare("--multiplier", options.multiplier, numbers->multiplier);
+}
+
 int run(const Options& options) {
   const auto profile = parse_profile(options.profile);
   if (!profile)
@@ -92,7 +113,9 @@ int run(const Options& options) {
   if (!options.report.empty()) {
     auto read = options.files;
     read.insert(read.end(), options.operation.other.begin(), options.operation.other.end());
-    if (!options.operation.mask.empty()) read.push_back(options.operation.mask);
+    for (const auto& file : {options.operation.mask, options.operation.features,
+                             options.operation.weights, options.operation.bias})
+      if (!file.empty()) read.push_back(file);
     check_report("check", options.report, read);
   }
   std::vector<std::string> notes;
@@ -100,13 +123,16 @@ int run(const Options& options) {
   if (options.backend.empty()) inputs.pop_back();
   const auto candidate = options.backend.empty() ? nullptr : make_backend(options.backend);
   Answer actual;
-  if (!candidate) actual = read_nvdb(options.files.back());
+  const bool of_rows = options.operation.is_of_rows();
+  if (!candidate && !of_rows) actual = read_nvdb(options.files.back());
   const Case question = make_case(options.operation, inputs, notes);
   check_memory(question, "reference");
   if (candidate) actual = candidate->answer(question);
   const Answer expected = make_backend("reference")->answer(question);
   // The input itself cannot be answered: there is nothing to judge by.
   if (const auto* error = std::get_if<Error>(&expected)) throw *error;
+  if (!candidate && of_rows) actual = read_answer(options.files.back(), expected);
+  declare_arithmetic(options.operation, actual);
   const Verdict verdict = compare(expected, actual, *profile);
 
   if (!options.report.empty())
@@ -132,6 +158,7 @@ void add_check(CLI::App& app, int& exit_code) {
       "element "
       "by element: the first difference is shown in its context, then all are counted.");
   options->operation.add_to(*command);
+  options->operation.add_judged_to(*command);
   command
       ->add_option("FILES", options->files,
                    "INPUT... ACTUAL.nvdb: the files of the batch, and last the answer to judge")
@@ -150,7 +177,9 @@ void add_check(CLI::App& app, int& exit_code) {
       "  leafproof check refine coarse.nvdb theirs.nvdb --factor 2\n"
       "  leafproof check merge a.nvdb theirs.nvdb --other b.nvdb --profile layout\n"
       "  leafproof check from_ijk voxels.npz theirs.nvdb --json\n"
-      "  leafproof check dual animals.nvdb --backend strict");
+      "  leafproof check dual animals.nvdb --backend strict\n"
+      "  leafproof check kernel-map fine.nvdb coarse.nvdb theirs.npz -K 3 -S 2\n"
+      "  leafproof check convolve fine.nvdb theirs.npz -K 3 -S 2 --features x.npy --weights w.npy");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

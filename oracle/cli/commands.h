@@ -41,6 +41,7 @@ std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells
 void add_verify(CLI::App& app, int& exit_code);
 void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
 

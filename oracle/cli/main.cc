@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   cli::add_verify(app, exit_code);
   cli::add_apply(app, exit_code);
   cli::add_check(app, exit_code);
+  cli::add_convolution(app, exit_code);
   cli::add_show(app, exit_code);
   cli::add_vectors(app, exit_code);
   const auto named = [&](const CLI::App* command) {

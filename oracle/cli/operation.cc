@@ -15,6 +15,7 @@
 #include <span>
 
 #include "oracle/cli/commands.h"
+#include "oracle/cli/conv_files.h"
 #include "oracle/cli/terminal.h"
 #include "oracle/input/file_bytes.h"
 #include "oracle/input/npy.h"
@@ -98,6 +99,7 @@ void check_options(const OperationOptions& o, Op op) {
   const bool boxes = op == Op::DilateBox || op == Op::ErodeBox;
   const bool combines = op == Op::Merge || op == Op::Intersect || op == Op::Subtract;
   const bool reads = op != Op::FromIjk && op != Op::FromPoints;
+  const bool maps = op == Op::KernelMap || op == Op::Convolution;
   const Given options[] = {
       {"--factor", !o.factor.empty(), scales, scales},
       {"--lo", !o.lo.empty(), boxes, boxes},
@@ -105,6 +107,16 @@ void check_options(const OperationOptions& o, Op op) {
       {"--mask", !o.mask.empty(), op == Op::Prune || op == Op::Refine, op == Op::Prune},
       {"--other", !o.other.empty(), combines, combines},
       {"--view", !o.view.empty(), reads, false},
+      {"-K", !o.kernel.empty(), convolves(op), convolves(op)},
+      {"-S", !o.stride.empty(), convolves(op), false},
+      {"-D", !o.dilation.empty(), convolves(op), false},
+      {"--transposed", o.transposed, maps, false},
+      {"--dense", o.dense, op == Op::KernelMap, false},
+      {"--features", !o.features.empty(), op == Op::Convolution, op == Op::Convolution},
+      {"--weights", !o.weights.empty(), op == Op::Convolution, op == Op::Convolution},
+      {"--bias", !o.bias.empty(), op == Op::Convolution, false},
+      {"--accumulator", !o.accumulator.empty(), op == Op::Convolution, false},
+      {"--multiplier", !o.multiplier.empty(), op == Op::Convolution, false},
   };
   for (const Given& option : options) {
     if (option.given && !option.taken)
@@ -167,7 +179,7 @@ void OperationOptions::add_to(CLI::App& command) {
           "OP", op,
           "the operation: from_ijk, from_points (the input as it stands; points are "
           "voxelised [T-1] when read), refine, coarsen, dilate_box, dual, erode_box, prune, "
-          "merge, intersect, subtract")
+          "merge, intersect, subtract, conv_grid, conv_transpose_grid")
       ->required();
   command.add_option("--factor", factor, "refine, coarsen: 2 (every axis) or 2,3,4");
   command.add_option("--lo", lo, "dilate_box, erode_box: lowest corner of the box: -1 or -1,0,-2");
@@ -181,7 +193,48 @@ void OperationOptions::add_to(CLI::App& command) {
       ->allow_extra_args(false);
   command.add_option("--view", view,
                      "read these members of the input, in this order, repeats allowed: 0,2,2");
+  add_kernel_to(command);
   add_input_options(command, input);
+}
+
+void OperationOptions::add_kernel_to(CLI::App& command) {
+  command.add_option("-K,--kernel", kernel, "of a convolution: kernel size, 3 or 3,3,1");
+  command.add_option("-S,--stride", stride, "of a convolution: stride (1)");
+  command.add_option("-D,--dilation", dilation, "of a convolution: dilation (1)");
+}
+
+void OperationOptions::add_map_to(CLI::App& command, bool numbers) {
+  command.add_flag("--transposed", transposed, "the source is coarse, the target fine [M-1]");
+  if (numbers)
+    add_numbers_to(command);
+  else
+    add_dense_to(command);
+}
+
+void OperationOptions::add_judged_to(CLI::App& command) {
+  command.add_flag("--transposed", transposed,
+                   "kernel-map, convolve: the source is coarse, the target fine [M-1]");
+  add_dense_to(command);
+  add_numbers_to(command);
+  command.add_option("--accumulator", accumulator,
+                     "convolve: what the answer was summed in: fp64, fp32, tf32, fp16 (that of the "
+                     "features' type)");
+  command.add_option("--multiplier", multiplier, "convolve: what it was multiplied in");
+}
+
+void OperationOptions::add_dense_to(CLI::App& command) {
+  command.add_flag("--dense", dense,
+                   "kernel-map: index[tap][target row], -1 where there is no pair [M-4]");
+}
+
+void OperationOptions::add_numbers_to(CLI::App& command) {
+  command.add_option("--features", features, "a .npy [source rows, Cin]");
+  command.add_option("--weights", weights, "a .npy [Cout, Cin, Kx, Ky, Kz]");
+  command.add_option("--bias", bias, "a .npy [Cout]");
+}
+
+bool OperationOptions::is_of_rows() const {
+  return op == "kernel-map" || op == "convolve";
 }
 
 Triple parse_triple(std::string_view option, std::string_view text) {
@@ -211,14 +264,32 @@ std::vector<Op> parse_ops(const std::vector<std::string>& names) {
 Case make_case(const OperationOptions& options, const std::vector<std::filesystem::path>& inputs,
                std::vector<std::string>& notes) {
   Case question;
-  question.op = parse_ops({options.op}).front();
+  std::string name = options.op == "convolve" ? "convolution" : options.op;
+  std::replace(name.begin(), name.end(), '-', '_');  // kernel-map, conv-grid
+  question.op = parse_ops({name}).front();
+  if (question.op == Op::SubmanifoldIndexMap || question.op == Op::ConvolutionGradients ||
+      (convolves(question.op) && !options.is_of_rows() && question.op != Op::ConvGrid &&
+       question.op != Op::ConvTransposeGrid))
+    refuse(ErrorKind::InvalidArgument, "read the command line", "operation", options.op,
+           "maps and numbers are those of `kernel-map` and `convolve`");
   check_options(options, question.op);
+  if (!options.kernel.empty()) question.kernel.size = parse_triple("-K", options.kernel);
+  if (!options.stride.empty()) question.kernel.stride = parse_triple("-S", options.stride);
+  if (!options.dilation.empty()) question.kernel.dilation = parse_triple("-D", options.dilation);
+  if (options.transposed) question.direction = Direction::Transposed;
+  question.dense = options.dense;
   if (!options.factor.empty()) question.factor = parse_triple("--factor", options.factor);
   if (!options.lo.empty()) question.lo = parse_triple("--lo", options.lo);
   if (!options.hi.empty()) question.hi = parse_triple("--hi", options.hi);
   if (!options.view.empty()) question.view = parse_integers("--view", options.view);
 
-  Input input = options.meshes ? real_scene() : read_input(inputs, options.input);
+  const bool restricted = options.is_of_rows() && inputs.size() == 2;
+  if (options.is_of_rows() && inputs.size() > 2)
+    refuse(ErrorKind::InvalidArgument, options.op, "FILES", std::to_string(inputs.size()),
+           "must be SOURCE or SOURCE TARGET");
+  Input input = options.meshes
+                    ? real_scene()
+                    : read_input(restricted ? std::vector{inputs[0]} : inputs, options.input);
   question.source = std::move(input.batch);
   notes.insert(notes.end(), input.notes.begin(), input.notes.end());
   if (question.view) check_view(question);
@@ -228,6 +299,13 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
     question.other = std::move(other.batch);
     notes.insert(notes.end(), other.notes.begin(), other.notes.end());
   }
+  if (restricted) {
+    Input target = read_input({inputs[1]}, options.input);
+    question.target = std::move(target.batch);
+    notes.insert(notes.end(), target.notes.begin(), target.notes.end());
+  }
+  if (question.op == Op::Convolution)
+    question.operands = read_operands(options.features, options.weights, options.bias);
   // The reader has voxelised what was points [T-1]; what is left is to build the batch.
   if (question.op == Op::FromPoints) question.op = Op::FromIjk;
   std::vector<std::string> names;
@@ -342,6 +420,17 @@ void check_memory(const Case& question, std::string_view backend) {
     if (question.op == Op::DilateBox) {
       image.lo[a] = question.lo[a];
       image.hi[a] = question.hi[a];
+    }
+    if (convolves(question.op)) {  // no wider than this, at any stride
+      const auto& [size, stride, dilation] = question.kernel;
+      if (size[a] < 1 || size[a] > 128 || dilation[a] < 1 || dilation[a] > 16 || stride[a] < 1)
+        return;
+      const bool finer =
+          question.op == Op::ConvTransposeGrid || question.direction == Direction::Transposed;
+      const std::int64_t reach = dilation[a] * (size[a] - 1), half = reach / 2;
+      image.factor[a] = finer ? stride[a] : 1;
+      image.lo[a] = finer ? -half : half - reach;
+      image.hi[a] = finer ? reach - half : half;
     }
     // Beyond these the pass itself refuses [T-11].
     constexpr std::int64_t far = std::int64_t{1} << 32;

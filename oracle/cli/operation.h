@@ -21,22 +21,35 @@ struct OperationOptions {
   std::vector<std::filesystem::path> other;
   bool meshes = false;  // the batch is that of real_scene(), not of input files
   InputOptions input;
+  // Of convolution.
+  std::string kernel, stride, dilation;
+  bool transposed = false, dense = false;
+  std::filesystem::path features, weights, bias;
+  std::string accumulator, multiplier;  // of an answer that is judged [V-3]
   void add_to(CLI::App& command);
+  void add_kernel_to(CLI::App& command);  // -K, -S, -D
+  /// --transposed and, of numbers, --features, --weights, --bias; else --dense.
+  void add_map_to(CLI::App& command, bool numbers);
+  void add_judged_to(CLI::App& command);  // all of them, and --accumulator, --multiplier
+  void add_dense_to(CLI::App& command);
+  void add_numbers_to(CLI::App& command);
+  bool is_of_rows() const;  // kernel-map, convolve: of SOURCE [TARGET]
 };
 
 /// "--resolution" and "--voxel-size", for every command that reads files.
 void add_input_options(CLI::App& command, InputOptions& options);
 
-/// The question, with the input's notes appended to `notes`. Error(InvalidArgument) for parameters
-/// that the operation does not take, or lacks, or that are no numbers; and all refusals of reading.
+/// The question (of rows: of the one or two files SOURCE [TARGET]), with the input's notes appended
+/// to `notes`. Error(InvalidArgument) for parameters that the operation does not take, or lacks, or
+/// that are no numbers; and all refusals of reading.
 Case make_case(const OperationOptions& options, const std::vector<std::filesystem::path>& inputs,
                std::vector<std::string>& notes);
 
 /// "2" (every axis) or "2,3,4". Error(InvalidArgument) naming the option.
 Triple parse_triple(std::string_view option, std::string_view text);
 
-/// Comma-separated names of passes [T] and of those of convolution. Error(InvalidArgument) names an unknown one and lists
-/// those there are.
+/// Comma-separated names of passes [T] and of those of convolution. Error(InvalidArgument) names an
+/// unknown one and lists those there are.
 std::vector<Op> parse_ops(const std::vector<std::string>& names);
 
 /// Refuses (InvalidArgument), before any work is done, an output file that could not be made: "-",

@@ -126,8 +126,9 @@ void add_vectors(CLI::App& app, int& exit_code) {
       "Runs every .json file of DIR (or the one file) in the format of docs/spec.md [F] and prints "
       "`N passed, M failed, K not implemented` per file and in total. Fails when one failed, or "
       "was "
-      "not implemented without --skip; where brute_force says that its box does not suffice, that "
-      "is counted and accepted.");
+      "not implemented without --skip; where brute_force says that its box does not suffice, or "
+      "the "
+      "builder that it has no convolution, that is counted and accepted.");
   command->add_option("DIR", options->folder, "a folder of vectors, or one file")->required();
   command
       ->add_option("--backend", options->backends,
@@ -142,9 +143,8 @@ void add_vectors(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_flag("--json", options->json, "print counts and failures as JSON");
   command->footer(
-      "\nExample (no backend convolves yet):\n"
-      "  leafproof vectors oracle/vectors --backend reference --skip \\\n"
-      "    conv_grid,conv_transpose_grid,submanifold_index_map,convolution,convolution_gradients");
+      "\nExample:\n"
+      "  leafproof vectors oracle/vectors --backend reference");
   command->callback([options, &exit_code] {
     if (options->backends.empty()) options->backends = backend_names();
     exit_code = run(*options);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -236,6 +237,56 @@ double NpyArray::real(std::uint64_t row, std::uint64_t column) const {
   if (is('f', 4)) return static_cast<double>(element<float>(row, column));
   if (is('f', 8)) return element<double>(row, column);
   throw std::logic_error("NpyArray::real: the array holds " + type());
+}
+
+std::vector<std::uint64_t> NpyArray::c_order() const {
+  std::uint64_t size = 1;
+  for (const std::uint64_t n : shape_) size *= n;
+  std::vector<std::uint64_t> places(size);
+  for (std::uint64_t i = 0; i < size; ++i) {
+    places[i] = i;
+    if (!fortran_) continue;
+    std::uint64_t rest = i, step = size;
+    places[i] = 0;
+    for (std::size_t a = shape_.size(); a-- > 0;) {  // the last axis changes first
+      step /= shape_[a];
+      places[i] += rest % shape_[a] * step;
+      rest /= shape_[a];
+    }
+  }
+  return places;
+}
+
+std::vector<std::int64_t> NpyArray::integers() const {
+  NpyArray flat = *this;
+  flat.shape_ = {};
+  flat.fortran_ = false;
+  std::vector<std::int64_t> values;
+  for (const std::uint64_t place : c_order()) values.push_back(flat.integer(place));
+  return values;
+}
+
+std::vector<double> NpyArray::reals() const {
+  NpyArray flat = *this;
+  flat.shape_ = {};
+  flat.fortran_ = false;
+  std::vector<double> values;
+  for (const std::uint64_t place : c_order()) {
+    if (is('i', 4)) {
+      values.push_back(static_cast<double>(flat.integer(place)));
+    } else if (is('f', 2)) {  // sign, 5 bits of exponent, 10 of fraction
+      const auto bits = flat.element<std::uint16_t>(place, 0);
+      const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+      const double inf = std::numeric_limits<double>::infinity();
+      const double size = exponent == 31  ? (fraction == 0 ? inf : std::nan(""))
+                          : exponent == 0 ? std::ldexp(fraction, -24)
+                                          : std::ldexp(1024 + fraction, exponent - 25);
+      values.push_back((bits >> 15) != 0 ? -size : size);
+    } else {
+      values.push_back(flat.real(place));
+    }
+  }
+  return values;
 }
 
 std::string npy_header(std::string_view type, std::span<const std::uint64_t> shape) {

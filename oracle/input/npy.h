@@ -33,7 +33,15 @@ class NpyArray {
   std::int64_t integer(std::uint64_t row, std::uint64_t column = 0) const;
   double real(std::uint64_t row, std::uint64_t column = 0) const;
 
+  /// All elements in C order, for any number of axes. `integers`: of bool or integers; `reals`: of
+  /// float16, float32, float64 or int32. Another type is a logic_error.
+  std::vector<std::int64_t> integers() const;
+  std::vector<double> reals() const;
+  bool holds_integers() const { return kind_ == 'i' || kind_ == 'u' || kind_ == 'b'; }
+
  private:
+  std::vector<std::uint64_t> c_order() const;  // where each element of C order lies
+
   template <class T>
   T element(std::uint64_t row, std::uint64_t column) const;
 

@@ -1,123 +1,28 @@
-// See voxel_lists.h. The archive is libzip's business; what is in it is ours.
+// See voxel_lists.h.
 #include "oracle/input/voxel_lists.h"
 
 #include <fmt/format.h>
-#include <zip.h>
 
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 
-#include "oracle/input/atomic_file.h"
+#include "oracle/input/npz.h"
 #include "oracle/input/voxel_set.h"
 
 namespace leafproof::oracle {
 namespace {
 
-// No stream of the deflate format expands further (RFC 1951: 258 bytes from 2 bits).
-constexpr std::uint64_t max_expansion = 1032;
-
-struct Close {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-  void operator()(zip_file_t* file) const { zip_fclose(file); }
-};
-using Archive = std::unique_ptr<zip_t, Close>;
-
-Archive open_archive(const FileTask& task) {
-  check_readable(task);
-  int code = 0;
-  Archive archive(zip_open(task.file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
-  if (archive == nullptr) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    std::string reason = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    task.refuse(ErrorKind::Corrupt, "is no sound zip archive: " + reason);
-  }
-  return archive;
-}
-
-// One file of the archive, whole; libzip checks its CRC.
-std::vector<std::byte> extract(const FileTask& task, zip_t* archive, const zip_stat_t& entry,
-                               std::uint64_t max_bytes) {
-  const std::string name = printable(entry.name);
-  constexpr auto needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  if ((entry.valid & needed) != needed) {
-    task.refuse(ErrorKind::Corrupt, name + " has no sizes in the archive");
-  }
-  if ((entry.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && entry.encryption_method != ZIP_EM_NONE) {
-    task.refuse(ErrorKind::Unsupported, name + " is encrypted");
-  }
-  if (entry.comp_method != ZIP_CM_STORE && entry.comp_method != ZIP_CM_DEFLATE) {
-    task.refuse(ErrorKind::Unsupported,
-                fmt::format("{} is compressed by method {}; stored and deflated files are read",
-                            name, entry.comp_method));
-  }
-  const std::uint64_t expansion = entry.comp_method == ZIP_CM_STORE ? 1 : max_expansion;
-  if (entry.size / expansion > entry.comp_size) {
-    task.refuse(ErrorKind::Corrupt, fmt::format("{} cannot grow from {} bytes to {}", name,
-                                                entry.comp_size, entry.size));
-  }
-  if (entry.size > max_bytes) {
-    task.refuse(
-        ErrorKind::CapacityExceeded,
-        fmt::format("{} has {} bytes, more than the limit of {}", name, entry.size, max_bytes));
-  }
-  std::unique_ptr<zip_file_t, Close> file(zip_fopen_index(archive, entry.index, 0));
-  if (file == nullptr) {
-    task.refuse(ErrorKind::Corrupt, fmt::format("{}: {}", name, zip_strerror(archive)));
-  }
-  std::vector<std::byte> bytes(entry.size);
-  std::uint64_t done = 0;
-  while (done < bytes.size()) {
-    const zip_int64_t got = zip_fread(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got <= 0) {
-      task.refuse(ErrorKind::Corrupt, fmt::format("{}: {}", name, zip_file_strerror(file.get())));
-    }
-    done += static_cast<std::uint64_t>(got);
-  }
-  // The CRC is checked by the read that meets the end.
-  std::byte beyond;
-  if (zip_fread(file.get(), &beyond, 1) != 0) {
-    task.refuse(ErrorKind::Corrupt,
-                fmt::format("{} is longer than its size, or its checksum is wrong", name));
-  }
-  return bytes;
-}
-
-// The members of an archive that we want, by their names.
-struct Members {
-  std::map<std::string, std::vector<std::byte>> arrays;
-  std::vector<std::string> others;
-};
-
-Members read_members(const FileTask& task, std::uint64_t max_voxels) {
+NpzArchive read_members(const FileTask& task, std::uint64_t max_voxels) {
   // Before the array's own header is known: at most this many bytes of voxels, and of others.
   const std::uint64_t ijk_bytes = 24 * std::min(max_voxels, std::uint64_t{1} << 40) + (1 << 16);
   constexpr std::uint64_t other_bytes = std::uint64_t{1} << 28;
-  const Archive archive = open_archive(task);
-  Members members;
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < count; ++i) {
-    zip_stat_t entry;
-    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &entry) != 0 ||
-        (entry.valid & ZIP_STAT_NAME) == 0) {
-      task.refuse(ErrorKind::Corrupt, fmt::format("entry {} of the archive has no name", i));
-    }
-    std::string name = entry.name;
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    if (name != "ijk" && name != "offsets" && name != "voxel_sizes" && name != "origins") {
-      members.others.push_back(printable(name));
-    } else if (members.arrays.contains(name)) {
-      task.refuse(ErrorKind::Corrupt, name + " is there twice");
-    } else {
-      entry.index = static_cast<zip_uint64_t>(i);
-      members.arrays[name] =
-          extract(task, archive.get(), entry, name == "ijk" ? ijk_bytes : other_bytes);
-    }
-  }
-  return members;
+  return read_archive(task, [&](const std::string& name) {
+    if (name == "ijk") return ijk_bytes;
+    const bool other = name == "offsets" || name == "voxel_sizes" || name == "origins";
+    return other ? other_bytes : 0;
+  });
 }
 
 void check_list(const FileTask& task, const NpyArray& ijk) {
@@ -189,7 +94,7 @@ std::vector<std::uint64_t> checked_offsets(const FileTask& task, const NpyArray&
 }
 
 // voxel_sizes or origins: what `pick` says of each map.
-void read_triples(const FileTask& task, const Members& members, const std::string& name,
+void read_triples(const FileTask& task, const NpzArchive& members, const std::string& name,
                   std::vector<Map>& maps, std::array<double, 3> Map::* pick) {
   const auto found = members.arrays.find(name);
   if (found == members.arrays.end()) return;
@@ -208,67 +113,6 @@ void read_triples(const FileTask& task, const Members& members, const std::strin
   }
 }
 
-// An array as a file of the archive. `header` and the rows make up its bytes.
-class Writer {
- public:
-  explicit Writer(const FileTask& task) : task_(task) {
-    zip_error_init(&error_);
-    target_ = zip_source_buffer_create(nullptr, 0, 0, &error_);
-    if (target_ == nullptr) fail();
-    zip_source_keep(target_);  // ours too, to read the archive from
-    archive_.reset(zip_open_from_source(target_, ZIP_TRUNCATE, &error_));
-    if (archive_ == nullptr) fail();
-  }
-  ~Writer() {
-    archive_.reset();
-    if (target_ != nullptr) zip_source_free(target_);
-    zip_error_fini(&error_);
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  void add(const std::string& name, std::string bytes) {
-    contents_.push_back(std::make_unique<std::string>(std::move(bytes)));
-    const std::string& kept = *contents_.back();
-    zip_source_t* source = zip_source_buffer(archive_.get(), kept.data(), kept.size(), 0);
-    const zip_int64_t index =
-        source == nullptr ? -1 : zip_file_add(archive_.get(), (name + ".npy").c_str(), source, 0);
-    if (index < 0) {
-      if (source != nullptr) zip_source_free(source);
-      fail();
-    }
-    const auto entry = static_cast<zip_uint64_t>(index);
-    zip_set_file_compression(archive_.get(), entry, ZIP_CM_STORE, 0);
-    zip_file_set_dostime(archive_.get(), entry, 0, 1 << 5 | 1,
-                         0);  // 1980-01-01: the same bytes ever
-  }
-
-  void write() {
-    if (zip_close(archive_.get()) != 0) fail();
-    (void)archive_.release();  // closed
-    zip_stat_t status;
-    if (zip_source_stat(target_, &status) != 0 || zip_source_open(target_) != 0) fail();
-    AtomicFile file(task_);
-    std::vector<std::byte> chunk(std::size_t{1} << 20);
-    zip_int64_t got = 0;
-    while ((got = zip_source_read(target_, chunk.data(), chunk.size())) > 0) {
-      file.write(std::span(chunk).first(static_cast<std::size_t>(got)));
-    }
-    zip_source_close(target_);
-    if (got < 0) fail();
-    file.commit();
-  }
-
- private:
-  [[noreturn]] void fail() { task_.refuse(ErrorKind::OutOfMemory, "the archive cannot be made"); }
-
-  const FileTask& task_;
-  zip_error_t error_;
-  zip_source_t* target_ = nullptr;
-  Archive archive_;
-  std::vector<std::unique_ptr<std::string>> contents_;  // live until the archive is closed
-};
-
 template <class T>
 void append_bytes(std::string& bytes, const T* values, std::size_t count) {
   bytes.append(reinterpret_cast<const char*>(values), count * sizeof(T));
@@ -277,7 +121,7 @@ void append_bytes(std::string& bytes, const T* values, std::size_t count) {
 }  // namespace
 
 void read_npz(const FileTask& task, std::uint64_t max_voxels, Input& input) {
-  const Members members = read_members(task, max_voxels);
+  const NpzArchive members = read_members(task, max_voxels);
   for (const char* name : {"ijk", "offsets"}) {
     if (!members.arrays.contains(name)) {
       task.refuse(ErrorKind::Corrupt, fmt::format("has no array {}.npy", name));
@@ -333,7 +177,7 @@ void write_voxel_npz(const std::filesystem::path& file, const Batch& batch) {
     append_bytes(sizes, map.voxel_size.data(), 3);
     append_bytes(origins, map.origin.data(), 3);
   }
-  Writer writer(task);
+  NpzWriter writer(task);
   writer.add("ijk", std::move(ijk));
   writer.add("offsets", std::move(ends));
   writer.add("voxel_sizes", std::move(sizes));

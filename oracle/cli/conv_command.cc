@@ -1,0 +1,96 @@
+// `leafproof kernel-map` and `leafproof convolve`: what a convolution needs of topology, and its
+// numbers, computed by a backend and written as .npz.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "oracle/cli/commands.h"
+#include "oracle/cli/conv_files.h"
+#include "oracle/cli/operation.h"
+#include "oracle/cli/terminal.h"
+
+namespace leafproof::oracle::cli {
+namespace {
+
+struct Options {
+  OperationOptions operation;
+  std::vector<std::filesystem::path> files;
+  std::filesystem::path output;
+  std::string backend = "reference";
+};
+
+int run(const Options& options) {
+  check_output({options.operation.op, options.output});
+  std::vector<std::string> notes;
+  const auto backend = make_backend(options.backend);
+  const Case question = make_case(options.operation, options.files, notes);
+  for (const auto& note : notes) say(note);
+  check_memory(question, options.backend);
+  const Answer answer = backend->answer(question);
+  if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+  if (const auto* missing = std::get_if<NotImplemented>(&answer)) {
+    say(fmt::format("{} does not implement this: {}", options.backend, missing->reason));
+    return kDifferent;
+  }
+  // Whose rows are written: the canonical ones, which the reference knows.
+  const Answer rows =
+      options.backend == "reference" ? answer : make_backend("reference")->answer(question);
+  if (const auto* error = std::get_if<Error>(&rows)) throw *error;
+  write_answer(options.output, question, answer, rows);
+  const std::string file = plain(options.output.string());
+  if (const auto* map = std::get_if<KernelMapAnswer>(&answer))
+    fmt::print("{}: {}, {}, by {}\n", file, counted(map->map.offsets.size() - 1, "tap"),
+               counted(map->map.gather.size(), "pair"), options.backend);
+  else if (const auto* dense = std::get_if<DenseMapAnswer>(&answer))
+    fmt::print("{}: {}, {}, by {}\n", file,
+               counted(static_cast<std::uint64_t>(dense->map.taps), "tap"),
+               counted(static_cast<std::uint64_t>(dense->map.rows), "row"), options.backend);
+  else
+    fmt::print("{}: {}, by {}\n", file,
+               counted(std::get<NumbersAnswer>(answer).array.values.size(), "number"),
+               options.backend);
+  return kEqual;
+}
+
+void add(CLI::App& app, int& exit_code, const char* op, const char* what, const char* description,
+         const char* examples, bool numbers) {
+  auto options = std::make_shared<Options>();
+  options->operation.op = op;
+  CLI::App* command = app.add_subcommand(op, what);
+  command->description(description);
+  command->add_option("FILES", options->files, "SOURCE [TARGET]: without TARGET the complete one")
+      ->required()
+      ->expected(1, 2);
+  options->operation.add_kernel_to(*command);
+  options->operation.add_map_to(*command, numbers);
+  command->add_option("--view", options->operation.view,
+                      "read these members of the source, in this order, repeats allowed: 0,2,2");
+  add_input_options(*command, options->operation.input);
+  command->add_option("--backend", options->backend, "who computes it (reference)");
+  command->add_option("-o,--output", options->output, "the .npz to write")->required();
+  command->footer(examples);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace
+
+void add_convolution(CLI::App& app, int& exit_code) {
+  add(app, exit_code, "kernel-map", "which source row meets which target row at which tap",
+      "Writes the kernel map [M] of a source batch onto the complete target or onto TARGET: "
+      "offsets, gather, scatter, or --dense index (docs/npz-format.md).",
+      "\nExamples:\n"
+      "  leafproof kernel-map fine.nvdb -K 3 -S 2 -o down.npz\n"
+      "  leafproof kernel-map fine.nvdb fine.nvdb -K 3 --dense -o submanifold.npz\n"
+      "  leafproof kernel-map coarse.nvdb fine.nvdb -K 3 -S 2 --transposed -o up.npz",
+      /*numbers=*/false);
+  add(app, exit_code, "convolve", "the numbers of a convolution",
+      "Convolves features over the kernel map of a source batch [V] and writes the output "
+      "(docs/npz-format.md). The type is that of the features.",
+      "\nExample:\n"
+      "  leafproof convolve fine.nvdb -K 3 -S 2 --features x.npy --weights w.npy -o out.npz",
+      /*numbers=*/true);
+}
+
+}  // namespace leafproof::oracle::cli

@@ -1,0 +1,30 @@
+// Kernel maps and numbers in .npz files, as docs/npz-format.md describes them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "oracle/backend.h"
+
+namespace leafproof::oracle::cli {
+
+/// Features, weights and bias from .npy files; the type is that of the features [V-6]. `bias` may
+/// be empty. Errors: as NpyArray; Unsupported for another type.
+Operands read_operands(const std::filesystem::path& features, const std::filesystem::path& weights,
+                       const std::filesystem::path& bias);
+
+/// A kernel map in either form, or numbers. `expected` is the reference's answer to the question,
+/// which says what rows are: they are written too [M-7]. Errors as AtomicFile.
+void write_answer(const std::filesystem::path& file, const Case& question, const Answer& answer,
+                  const Answer& expected);
+
+/// The answer in a file to a question whose right answer is `expected`. Without rows of its own its
+/// rows are the canonical ones. Errors: Corrupt where an array is missing, or is no array of its
+/// kind; all else is for the judge.
+Answer read_answer(const std::filesystem::path& file, const Answer& expected);
+
+/// "fp64", "fp32", "tf32", "fp16".
+std::optional<Arithmetic> parse_arithmetic(std::string_view name);
+
+}  // namespace leafproof::oracle::cli
