@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh test [--all] [ctest arguments]: builds everything, runs the test suite, counts and lists
 # what was skipped. With --all, or CI in the environment, every check around the tests as well:
-# format, second compiler, builds without CUDA and without OpenVDB, sanitizers.
+# format, second compiler, a build without anything optional, sanitizers.
 # run.sh lint: format, and static analysis, which takes longer than all of the above.
 # Called by ./leafproof. Its last line is `N passed, N failed, N skipped`; exit 0 if none failed.
 set -euo pipefail
@@ -81,10 +81,6 @@ tidy() {
       "^$root/(reference|gpu|oracle|properties|fuzz|tests)/"
 }
 
-without_cuda_and_openvdb() {
-  build no-openvdb "needed optional" leafproof && build no-cuda "needed optional" leafproof
-}
-
 # The tests where memory, overflow and races are most at stake; all of them under a sanitizer are
 # LEAFPROOF_PRESET=asan ./leafproof build && ctest --test-dir build-asan -LE slow.
 sanitized() { # PRESET TEST...
@@ -119,7 +115,7 @@ if [[ -n $all ]]; then
   check format format
   check verify build/bin/leafproof verify
   check clang build clang "$kinds"
-  check without without_cuda_and_openvdb
+  check minimal build minimal needed leafproof
   check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test
   check tsan sanitized tsan builder_threads_test
 fi
