@@ -54,7 +54,9 @@ struct KernelMapAnswer {
   reference::KernelMap map;  // its row counts are read of the reference only
   std::optional<RowVoxels> source_rows, target_rows;
   std::shared_ptr<const std::variant<Layout, GridBuffer>> target;  // where it is complete [K-6]
-  Triple kernel_size{1, 1, 1};                                     // read of the reference only
+  // Read of the reference only.
+  Triple kernel_size{1, 1, 1};
+  Direction direction = Direction::Forward;
 };
 
 /// For Op::KernelMap in its dense form, and Op::SubmanifoldIndexMap [M-4].

@@ -73,6 +73,25 @@ TEST_F(Maps3, PairsOfATapMayStandInAnyOrderButForBytes) {
   EXPECT_NE(bytes.first->what.find("order"), std::string::npos);
 }
 
+// [M-1] A transposed map is the forward one with its columns swapped: in its order, too.
+TEST_F(Maps3, ATransposedMapMayKeepTheOrderOfTheForwardOne) {
+  question_.kernel.stride = {2, 2, 2};
+  question_.source = reference::from_ijk({{{-1, 0, 0}, {0, 0, 0}, {3, 3, 3}, {4, 4, 4}}});
+  question_.target = reference::conv_transpose_grid(question_.source, question_.kernel);
+  const auto backend = make_backend("reference");
+  question_.direction = Direction::Transposed;
+  expected_ = std::get<KernelMapAnswer>(backend->answer(question_));
+  Case forward = question_;
+  forward.direction = Direction::Forward;
+  std::swap(forward.source, *forward.target);
+  actual_.map = reference::swapped(std::get<KernelMapAnswer>(backend->answer(forward)).map);
+  EXPECT_TRUE(judged(Profile::Bytes).ok()) << text_verdict(judged(Profile::Bytes));
+  std::reverse(map().gather.begin(), map().gather.begin() + map().offsets[1]);
+  std::reverse(map().scatter.begin(), map().scatter.begin() + map().offsets[1]);
+  EXPECT_FALSE(judged(Profile::Bytes).ok());
+  EXPECT_TRUE(judged().ok());
+}
+
 TEST_F(Maps3, MissingExtraAndRepeatedPairsAreCountedByTap) {
   // The middle tap joins each row to itself: row 1 is lost, row 0 stands twice.
   map().gather[middle() + 1] = map().gather[middle()];

@@ -44,8 +44,12 @@ Answer kernel_map(const Case& c) {
   if (c.dense)
     return DenseMapAnswer{
         bf::dense_map(source, target, c.kernel, c.direction), {}, {}, complete, c.kernel.size};
-  return KernelMapAnswer{
-      bf::kernel_map(source, target, c.kernel, c.direction), {}, {}, complete, c.kernel.size};
+  return KernelMapAnswer{bf::kernel_map(source, target, c.kernel, c.direction),
+                         {},
+                         {},
+                         complete,
+                         c.kernel.size,
+                         c.direction};
 }
 
 Answer convolution(const Case& c) {

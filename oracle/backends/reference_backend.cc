@@ -85,7 +85,8 @@ Answer kernel_map(const Case& c) {
   if (c.dense)
     return DenseMapAnswer{dense(map), rows_of(sides.source), rows_of(sides.target), target,
                           c.kernel.size};
-  return KernelMapAnswer{map, rows_of(sides.source), rows_of(sides.target), target, c.kernel.size};
+  return KernelMapAnswer{map,    rows_of(sides.source), rows_of(sides.target),
+                         target, c.kernel.size,         c.direction};
 }
 
 Answer submanifold(const Case& c) {

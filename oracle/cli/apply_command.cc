@@ -28,10 +28,7 @@ std::string default_backend() {
   return std::find(names.begin(), names.end(), "host") == names.end() ? "reference" : "host";
 }
 
-int run(Options options) {
-  // What the builder has none of yet is the reference's, unless somebody else is asked by name.
-  if (options.backend.empty())
-    options.backend = options.operation.kernel.empty() ? default_backend() : "reference";
+int run(const Options& options) {
   if (options.operation.meshes != options.inputs.empty()) {
     say("name the input files, or --meshes and none (see `leafproof apply --help`)");
     return kBadInput;
@@ -85,6 +82,7 @@ int run(Options options) {
 
 void add_apply(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
+  options->backend = default_backend();
   CLI::App* command = app.add_subcommand("apply", "run a pass on a file, write a .nvdb");
   command->description(
       "Runs one pass on a batch read from files (meshes, point clouds, .npz voxel lists, .vdb, "
@@ -94,9 +92,8 @@ void add_apply(CLI::App& app, int& exit_code) {
   command->add_flag("--meshes", options->operation.meshes,
                     "instead of files: the meshes that `verify` uses");
   command->add_option("-o,--output", options->output, "the .nvdb to write")->required();
-  command->add_option(
-      "--backend", options->backend,
-      fmt::format("who builds it ({}; of a convolution: reference)", default_backend()));
+  command->add_option("--backend", options->backend,
+                      fmt::format("who builds it ({})", options->backend));
   command->add_flag("--json", options->json, "print what was written as JSON");
   command->footer(
       "\nExamples:\n"

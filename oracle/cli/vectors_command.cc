@@ -128,7 +128,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       "was "
       "not implemented without --skip; where brute_force says that its box does not suffice, or "
       "the "
-      "builder that it has no convolution, that is counted and accepted.");
+      "builder that it computes no features, that is counted and accepted.");
   command->add_option("DIR", options->folder, "a folder of vectors, or one file")->required();
   command
       ->add_option("--backend", options->backends,
