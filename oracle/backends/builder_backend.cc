@@ -1,14 +1,21 @@
 #include "oracle/backends/builder_backend.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "gpu/convolution.h"
 #include "gpu/map_rules.h"
+#include "oracle/conv_answers.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -197,6 +204,108 @@ Answer kernel_map(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
   return answer;
 }
 
+/// The numbers of an argument, cast to what is computed with [V-6]; float16 by way of float32.
+template <class T>
+std::vector<T> cast(const char* operation, const char* argument, const reference::Array& array) {
+  std::vector<T> numbers;
+  numbers.reserve(array.values.size());
+  for (const double x : array.values) {
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      const bool holds = x == std::trunc(x) && x >= std::numeric_limits<T>::min() &&
+                         x <= std::numeric_limits<T>::max();
+      if (!holds) {
+        throw gpu::Error(gpu::ErrorKind::InvalidArgument, operation, argument, std::to_string(x),
+                         "int32 does not hold it");
+      }
+      numbers.push_back(static_cast<T>(x));
+    } else if constexpr (std::is_same_v<T, double>) {
+      numbers.push_back(x);
+    } else {
+      numbers.push_back(static_cast<T>(static_cast<float>(x)));
+    }
+  }
+  return numbers;
+}
+
+template <class T>
+NumbersAnswer numbers_answer(const std::vector<T>& numbers, std::vector<std::int64_t> shape,
+                             NumberType type) {
+  reference::Array array{std::move(shape), {}};
+  array.values.reserve(numbers.size());
+  for (const T x : numbers) array.values.push_back(static_cast<double>(x));
+  return numbers_of(std::move(array), type);  // multiplied and summed as [V-6] says
+}
+
+/// Convolution or gradients, all in numbers of type T.
+template <class T>
+Answer convolution_in(const gpu::ConvolutionMap& over, const Case& question) {
+  const bool gradients = question.op == Op::ConvolutionGradients;
+  const char* operation = gradients ? "convolution_gradients" : "convolution";
+  const Operands& given = question.operands;
+  const NumberType type = given.type;
+  const bool bias = given.bias && !gradients;
+  if (gradients && !given.grad_output) {
+    throw gpu::Error(gpu::ErrorKind::InvalidArgument, operation, "grad_output", "absent",
+                     "must be given");
+  }
+  // Shapes are judged first, by as many zeros; then numbers are cast.
+  std::vector<T> features(given.features.values.size()), weights(given.weights.values.size()),
+      biases(bias ? given.bias->values.size() : 0),
+      gradient(gradients ? given.grad_output->values.size() : 0);
+  const auto input = [&] {
+    gpu::ConvolutionInput<T> all{
+        {features, given.features.shape}, {weights, given.weights.shape}, {}};
+    if (bias) all.bias = gpu::Tensor<T>{biases, given.bias->shape};
+    return all;
+  };
+  if (gradients) {
+    gpu::check_convolution_gradients(over, input(),
+                                     gpu::Tensor<T>{gradient, given.grad_output->shape});
+  } else {
+    gpu::check_convolution(over, input());
+  }
+  features = cast<T>(operation, "features", given.features);
+  weights = cast<T>(operation, "weights", given.weights);
+  if (bias) biases = cast<T>(operation, "bias", *given.bias);
+  if (!gradients) {
+    return numbers_answer(gpu::convolve(over, input()),
+                          {over.target_rows(), given.weights.shape[0]}, type);
+  }
+  gradient = cast<T>(operation, "grad_output", *given.grad_output);
+  const auto found =
+      gpu::convolution_gradients(over, input(), gpu::Tensor<T>{gradient, given.grad_output->shape});
+  return GradientsAnswer{numbers_answer(found.features, given.features.shape, type),
+                         numbers_answer(found.weights, given.weights.shape, type),
+                         numbers_answer(found.bias, {given.weights.shape[0]}, type)};
+}
+
+Answer convolution(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
+                   const Case& question) {
+  const gpu::ConvGeometry geometry = geometry_of(question);
+  const bool forward = question.direction == reference::Direction::Forward;
+  const gpu::Triple ones{1, 1, 1};
+  const bool identity = !question.target && geometry.kernel == ones && geometry.stride == ones;
+  const gpu::GridBatch target = question.target ? build(builder, *question.target)
+                                                : conv_grid(builder, source, question, forward);
+  const auto direction = forward ? gpu::Direction::Forward : gpu::Direction::Transposed;
+  const gpu::ConvolutionMap over =
+      identity
+          ? gpu::ConvolutionMap::identity(source.voxel_count())  // [V-4]
+          : gpu::ConvolutionMap::of(
+                builder, builder.kernel_map(source, target, geometry, direction), geometry.kernel);
+  const auto in = [&](auto number) { return convolution_in<decltype(number)>(over, question); };
+  switch (question.operands.type) {
+    case NumberType::Float64:
+      return in(double{});
+    case NumberType::Float32:
+      return in(float{});
+    case NumberType::Float16:
+      return in(Eigen::half{});
+    default:
+      return in(std::int32_t{});
+  }
+}
+
 class BuilderBackend : public Backend {
  public:
   BuilderBackend(std::string name, std::string description, MakeBuilder make)
@@ -222,7 +331,8 @@ class BuilderBackend : public Backend {
     switch (question.op) {
       case Op::Convolution:
       case Op::ConvolutionGradients:
-        return NotImplemented{"the batched builder computes no features"};
+        if (builder.works_in_host_memory()) break;
+        return NotImplemented{"the batched builder computes no features in device memory"};
       case Op::MapAfter:
         return question.mapped == Op::ConvGrid || question.mapped == Op::ConvTransposeGrid
                    ? strided(question)
@@ -248,6 +358,9 @@ class BuilderBackend : public Backend {
                          conv_grid(builder, source, question, question.op == Op::ConvGrid));
       case Op::KernelMap:
         return kernel_map(builder, source, question);
+      case Op::Convolution:
+      case Op::ConvolutionGradients:
+        return convolution(builder, source, question);
       case Op::SubmanifoldIndexMap:
         return dense_answer(builder, builder.submanifold_map(source, geometry_of(question)));
       default:
