@@ -79,6 +79,16 @@ void transposed_axes(const ConvGeometry& geometry, AxisRelation (&axes)[3]) {
   }
 }
 
+std::uint64_t missed_residues(const ConvGeometry& geometry, std::size_t axis) {
+  const std::int64_t stride = geometry.stride[axis];
+  std::uint64_t missed = ~std::uint64_t{0} >> (64 - stride);
+  for (std::int64_t t = 0; t < geometry.kernel[axis]; ++t) {
+    const std::int64_t at = geometry.dilation[axis] * t - phase(geometry, axis);
+    missed &= ~(std::uint64_t{1} << ((at % stride + stride) % stride));
+  }
+  return missed;
+}
+
 TapGeometry tap_geometry(const ConvGeometry& geometry) {
   TapGeometry taps{};
   for (std::size_t axis = 0; axis < 3; ++axis) {

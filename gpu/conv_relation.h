@@ -2,6 +2,7 @@
 // voxel iff, on every axis, fine = S * coarse + D * t - P with P = floor(D (K - 1) / 2) [K-1].
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gpu/axis_relation.h"
@@ -24,6 +25,10 @@ void check_submanifold(const char* operation, const ConvGeometry& geometry);
 void forward_axes(const ConvGeometry& geometry, AxisRelation (&axes)[3]);
 /// coarse -> fine, as t = S * s + d with d = D * t - P.
 void transposed_axes(const ConvGeometry& geometry, AxisRelation (&axes)[3]);
+
+/// [P-3] The stride residues of an axis that no tap reaches, as bits: those of 0 ... S-1 that are
+/// not (D * t - P) mod S for any t.
+std::uint64_t missed_residues(const ConvGeometry& geometry, std::size_t axis);
 
 /// The same numbers for launches.
 TapGeometry tap_geometry(const ConvGeometry& geometry);

@@ -1,5 +1,6 @@
 #include "gpu/grid_batch.h"
 
+#include <atomic>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,11 @@ std::vector<std::int64_t> all_members(const GridStorage& storage) {
 }
 
 }  // namespace
+
+StorageId::StorageId() {
+  static std::atomic<std::uint64_t> last{0};
+  number_ = ++last;
+}
 
 GridBatch::GridBatch() : GridBatch(std::make_shared<const GridStorage>()) {}
 

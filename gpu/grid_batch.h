@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,8 +51,21 @@ struct MetadataPointers {
   const double* origins = nullptr;              // B x 3
 };
 
+/// A number of its own for every storage of the process, never reused; a copy has another [P-2].
+class StorageId {
+ public:
+  StorageId();
+  StorageId(const StorageId&) : StorageId() {}
+  StorageId& operator=(const StorageId&) { return *this; }
+  std::uint64_t number() const { return number_; }
+
+ private:
+  std::uint64_t number_;
+};
+
 /// The memory behind a batch.
 struct GridStorage {
+  StorageId id;
   std::shared_ptr<std::byte> memory;  // grids, then metadata; 32-byte aligned
   std::int64_t bytes = 0;             // of the grids
   std::int64_t total_bytes = 0;       // with the metadata behind them
@@ -59,6 +73,13 @@ struct GridStorage {
   MetadataPointers metadata;
   bool canonical = true;       // every byte is as [G-6] says: built here
   bool tiles_in_order = true;  // false: a foreign batch that still has to be brought into order
+};
+
+/// Which batch or view it is [P-2]: two that merely look alike differ.
+struct BatchIdentity {
+  std::uint64_t storage = 0;
+  std::vector<std::int64_t> selection;  // members of the storage
+  friend auto operator<=>(const BatchIdentity&, const BatchIdentity&) = default;
 };
 
 class GridBatch {
@@ -94,6 +115,12 @@ class GridBatch {
 
   /// The same batch or view over a copy of the whole buffer.
   GridBatch moved_to(std::shared_ptr<std::byte> memory) const;
+
+  /// The same members of the same storage, in the same order.
+  BatchIdentity identity() const { return {storage_->id.number(), selection_}; }
+  bool is(const GridBatch& other) const {
+    return storage_ == other.storage_ && selection_ == other.selection_;
+  }
 
   const std::shared_ptr<const GridStorage>& storage() const { return storage_; }
 
