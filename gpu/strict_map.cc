@@ -1,6 +1,6 @@
 // Kernel maps, on the strict executor.
-#include "gpu/strict_executor.h"
 #include "gpu/map_passes.h"
+#include "gpu/strict_executor.h"
 
 namespace leafproof::gpu {
 
