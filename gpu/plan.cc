@@ -171,7 +171,7 @@ Plan PlanCache::get(BatchedBuilder& builder, const GridBatch& source, const Conv
     }
     ++misses_;
   }
-  const Plan plan = Plan::build(builder, source, geometry, direction, target, backend);
+  Plan plan = Plan::build(builder, source, geometry, direction, target, backend);
   const std::lock_guard lock(mutex_);
   const auto found = plans_.find(key);  // of another thread, meanwhile
   if (found != plans_.end()) return found->second.plan;
