@@ -195,7 +195,7 @@ class HostExecutor {
   }
 
   Threads threads_;
-  InstructionSet instructions_;
+  [[maybe_unused]] InstructionSet instructions_;  // sanitizer builds have one
   Allocator results_;
   Workspace workspace_;
 };
