@@ -345,11 +345,7 @@ struct ReduceLeaves {
 };
 
 LEAFPROOF_HD inline Extent extent_of(const LeafMask& mask, const Coord& leaf) {
-  const Box box = box_of(mask);
-  const Coord origin = leaf << kLeafLog;
-  return {{{origin.x + box.min.x, origin.y + box.min.y, origin.z + box.min.z},
-           {origin.x + box.max.x, origin.y + box.max.y, origin.z + box.max.z}},
-          count(mask)};
+  return {voxels_of(mask, leaf), count(mask)};
 }
 
 /// The same without a buffer: gathers each leaf for its box and count alone.

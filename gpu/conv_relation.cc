@@ -3,26 +3,22 @@
 #include <string>
 
 #include "gpu/error.h"
+#include "gpu/pass_checks.h"
 
 namespace leafproof::gpu {
 namespace {
-
-std::string text(const Triple& t) {
-  return "(" + std::to_string(t[0]) + ", " + std::to_string(t[1]) + ", " + std::to_string(t[2]) +
-         ")";
-}
 
 void check(const char* operation, const char* argument, const Triple& given,
            std::int64_t greatest) {
   for (const std::int64_t v : given) {
     if (v < 1) {
-      throw Error(ErrorKind::InvalidArgument, operation, argument, text(given),
+      throw Error(ErrorKind::InvalidArgument, operation, argument, text_of(given),
                   "every axis must be at least 1");
     }
   }
   for (const std::int64_t v : given) {
     if (v > greatest) {
-      throw Error(ErrorKind::Unsupported, operation, argument, text(given),
+      throw Error(ErrorKind::Unsupported, operation, argument, text_of(given),
                   "at most " + std::to_string(greatest) + " on an axis");
     }
   }
@@ -41,7 +37,7 @@ void check_geometry(const char* operation, const ConvGeometry& geometry) {
   check(operation, "stride", geometry.stride, 64);
   check(operation, "dilation", geometry.dilation, 16);
   if (taps_of(geometry) > kMostTaps) {
-    throw Error(ErrorKind::Unsupported, operation, "kernel", text(geometry.kernel),
+    throw Error(ErrorKind::Unsupported, operation, "kernel", text_of(geometry.kernel),
                 "at most " + std::to_string(kMostTaps) + " taps in all");
   }
 }
@@ -50,11 +46,11 @@ void check_submanifold(const char* operation, const ConvGeometry& geometry) {
   check_geometry(operation, geometry);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (geometry.kernel[axis] % 2 == 0) {
-      throw Error(ErrorKind::InvalidArgument, operation, "kernel", text(geometry.kernel),
+      throw Error(ErrorKind::InvalidArgument, operation, "kernel", text_of(geometry.kernel),
                   "the kernel of a submanifold map is odd on every axis");
     }
     if (geometry.stride[axis] != 1) {
-      throw Error(ErrorKind::InvalidArgument, operation, "stride", text(geometry.stride),
+      throw Error(ErrorKind::InvalidArgument, operation, "stride", text_of(geometry.stride),
                   "a submanifold map has no stride");
     }
   }

@@ -11,11 +11,11 @@
 
 #include "gpu/error.h"
 #include "gpu/host_executor.h"
+#include "gpu/tensor_checks.h"
 
 namespace leafproof::gpu {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
 __extension__ typedef __int128 WideInteger;
 
 // Rows of a product, always: where fewer are left, the others are zero and their results unread. So
@@ -93,48 +93,13 @@ auto summed(std::span<const T> a, std::span<const T> b, std::int64_t terms,
 
 // --- shapes [P-1]
 
-std::string text(const Shape& shape) {
-  std::string all;
-  for (const std::int64_t n : shape) all += "[" + std::to_string(n) + "]";
-  return all.empty() ? "[]" : all;
-}
-
-template <class T>
-void check_count(const char* operation, const char* argument, const Tensor<T>& tensor) {
-  std::int64_t left = static_cast<std::int64_t>(tensor.values.size());
-  const bool none = std::ranges::find(tensor.shape, 0) != tensor.shape.end();
-  bool fits = std::ranges::all_of(tensor.shape, [](std::int64_t n) { return n >= 0; });
-  if (none) {
-    fits = fits && left == 0;
-  } else {
-    for (const std::int64_t n : tensor.shape) {
-      fits = fits && left % n == 0;
-      if (fits) left /= n;
-    }
-    fits = fits && left == 1;
-  }
-  if (!fits) {
-    throw Error(ErrorKind::ShapeMismatch, operation, argument, text(tensor.shape),
-                "has " + std::to_string(tensor.values.size()) + " numbers");
-  }
-}
-
-template <class T>
-void check_shape(const char* operation, const char* argument, const Tensor<T>& tensor,
-                 const Shape& shape) {
-  if (tensor.shape != shape) {
-    throw Error(ErrorKind::ShapeMismatch, operation, argument, text(tensor.shape),
-                "must be " + text(shape));
-  }
-}
-
 template <class T>
 void check_operands(const char* operation, const ConvolutionMap& over,
                     const ConvolutionInput<T>& input) {
   check_count(operation, "features", input.features);
   check_count(operation, "weights", input.weights);
   if (input.features.shape.size() != 2) {
-    throw Error(ErrorKind::ShapeMismatch, operation, "features", text(input.features.shape),
+    throw Error(ErrorKind::ShapeMismatch, operation, "features", text_of(input.features.shape),
                 "must be [" + std::to_string(over.source_rows()) + "][Cin]");
   }
   const std::int64_t cin = input.features.shape[1];
@@ -376,7 +341,7 @@ ConvolutionMap ConvolutionMap::of(const BatchedBuilder& builder, KernelMap map, 
   }
   if (map.taps() != kernel[0] * kernel[1] * kernel[2]) {
     throw Error(ErrorKind::ShapeMismatch, "convolution", "kernel",
-                text({kernel[0], kernel[1], kernel[2]}),
+                text_of({kernel[0], kernel[1], kernel[2]}),
                 "the map has " + std::to_string(map.taps()) + " taps");
   }
   ConvolutionMap made;

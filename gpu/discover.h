@@ -55,16 +55,6 @@ LEAFPROOF_HD std::int64_t sources(const Rule& rule) {
                                   : source_leaves(rule);
 }
 
-/// The box of those voxels of a leaf that a mask selects; empty() for none.
-LEAFPROOF_HD inline Box selected_voxels(const SourceView& view, const SourceView::Place& place) {
-  const LeafMask mask = view.mask(place);
-  if (!any(mask)) return nothing();
-  const Box box = box_of(mask);
-  const Coord at = leaf_coord(view.leaf(place)) << kLeafLog;
-  return {{at.x + box.min.x, at.y + box.min.y, at.z + box.min.z},
-          {at.x + box.max.x, at.y + box.max.y, at.z + box.max.z}};
-}
-
 /// The voxels that source node i of a level can reach, by its box.
 template <Level kLevel, class Rule>
 LEAFPROOF_HD Reached image_of(const Rule& rule, std::int64_t i) {
@@ -87,7 +77,9 @@ LEAFPROOF_HD Reached image_of(const Rule& rule, std::int64_t i) {
     voxels = voxels_of(member.lowers[place.node].mBBox);
   } else {
     voxels = voxels_of(member.leaves[place.node]);
-    if (view.selected != nullptr) voxels = selected_voxels(view, place);
+    if (view.selected != nullptr) {
+      voxels = voxels_of(view.mask(place), leaf_coord(view.leaf(place)));
+    }
   }
   if (voxels.empty()) return {place.member, voxels};
   return {place.member, in_lattice_part(rule.image(voxels))};

@@ -104,7 +104,6 @@ void* Workspace::take(std::size_t bytes) {
   void* memory = blocks_.back().memory.get() + used_;
   used_ += need;
   taken_ += need;
-  peak_ = std::max(peak_, taken_);
   return memory;
 }
 

@@ -39,8 +39,6 @@ class Workspace {
   /// 256-byte aligned; throws Error(OutOfMemory).
   void* take(std::size_t bytes);
   void reset();
-  std::size_t peak() const { return peak_; }  // most bytes handed out between two resets
-  std::size_t held() const { return held_; }  // bytes kept
 
  private:
   struct Block {
@@ -49,8 +47,8 @@ class Workspace {
   };
   Allocator allocator_;
   std::vector<Block> blocks_;
-  std::size_t used_ = 0;  // of the last block
-  std::size_t taken_ = 0, peak_ = 0, held_ = 0;
+  std::size_t used_ = 0;              // of the last block
+  std::size_t taken_ = 0, held_ = 0;  // since the last reset; bytes kept
 };
 
 }  // namespace leafproof::gpu

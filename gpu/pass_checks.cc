@@ -10,11 +10,6 @@
 namespace leafproof::gpu {
 namespace {
 
-std::string text(const Triple& t) {
-  return "(" + std::to_string(t[0]) + ", " + std::to_string(t[1]) + ", " + std::to_string(t[2]) +
-         ")";
-}
-
 template <class T>
 std::vector<T> one_each(const char* operation, const char* argument, std::span<const T> given,
                         std::int64_t size) {
@@ -31,16 +26,23 @@ std::vector<T> one_each(const char* operation, const char* argument, std::span<c
 
 }  // namespace
 
+std::string text_of(const Triple& t) {
+  std::string all = "(";
+  all.append(std::to_string(t[0])).append(", ");
+  all.append(std::to_string(t[1])).append(", ");
+  return all.append(std::to_string(t[2])).append(")");
+}
+
 void check_factor(const char* operation, const Triple& factor, std::int64_t greatest) {
   for (const std::int64_t f : factor) {
     if (f < 1) {
-      throw Error(ErrorKind::InvalidArgument, operation, "factor", text(factor),
+      throw Error(ErrorKind::InvalidArgument, operation, "factor", text_of(factor),
                   "every factor must be at least 1");
     }
   }
   for (const std::int64_t f : factor) {
     if (f > greatest) {
-      throw Error(ErrorKind::Unsupported, operation, "factor", text(factor),
+      throw Error(ErrorKind::Unsupported, operation, "factor", text_of(factor),
                   "a factor is at most " + std::to_string(greatest));
     }
   }
@@ -49,11 +51,12 @@ void check_factor(const char* operation, const Triple& factor, std::int64_t grea
 void check_box(const char* operation, const Triple& lo, const Triple& hi, bool holds_zero) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (lo[axis] > hi[axis]) {
-      throw Error(ErrorKind::InvalidArgument, operation, "lo", text(lo) + ", hi = " + text(hi),
-                  "lo must not be above hi on any axis");
+      throw Error(ErrorKind::InvalidArgument, operation, "lo",
+                  text_of(lo) + ", hi = " + text_of(hi), "lo must not be above hi on any axis");
     }
     if (holds_zero && (lo[axis] > 0 || hi[axis] < 0)) {
-      throw Error(ErrorKind::InvalidArgument, operation, "lo", text(lo) + ", hi = " + text(hi),
+      throw Error(ErrorKind::InvalidArgument, operation, "lo",
+                  text_of(lo) + ", hi = " + text_of(hi),
                   "the box of an erosion must hold 0 on every axis");
     }
   }
@@ -62,7 +65,7 @@ void check_box(const char* operation, const Triple& lo, const Triple& hi, bool h
     const std::uint64_t width =
         static_cast<std::uint64_t>(hi[axis]) - static_cast<std::uint64_t>(lo[axis]);
     if (width >= static_cast<std::uint64_t>(kWidest)) {
-      throw Error(ErrorKind::Unsupported, operation, "lo", text(lo) + ", hi = " + text(hi),
+      throw Error(ErrorKind::Unsupported, operation, "lo", text_of(lo) + ", hi = " + text_of(hi),
                   "a box is at most 1024 wide on an axis");
     }
   }

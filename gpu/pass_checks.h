@@ -13,6 +13,9 @@ namespace leafproof::gpu {
 
 inline constexpr std::int64_t kWidest = 1024;  // of a box or a refining factor [T-11]
 
+/// "(x, y, z)", as refusals name it.
+std::string text_of(const Triple& t);
+
 /// InvalidArgument below 1, Unsupported above `greatest`.
 void check_factor(const char* operation, const Triple& factor, std::int64_t greatest = INT64_MAX);
 /// InvalidArgument where lo > hi, or where 0 must be in the box and is not; Unsupported if too

@@ -30,6 +30,15 @@ LEAFPROOF_HD inline Box voxels_of(const LeafNode& leaf) {
   return {min, {min.x + leaf.mBBoxDif[0], min.y + leaf.mBBoxDif[1], min.z + leaf.mBBoxDif[2]}};
 }
 
+/// The box of a mask's voxels in a leaf (coordinates voxel / 8); nothing() for none.
+LEAFPROOF_HD inline Box voxels_of(const LeafMask& mask, const Coord& leaf) {
+  if (!any(mask)) return nothing();
+  const Box box = box_of(mask);
+  const Coord at = leaf << kLeafLog;
+  return {{at.x + box.min.x, at.y + box.min.y, at.z + box.min.z},
+          {at.x + box.max.x, at.y + box.max.y, at.z + box.max.z}};
+}
+
 /// Emits one leaf, as a row of one.
 template <class Emit>
 LEAFPROOF_HD void emit_leaf(std::int64_t member, const Coord& leaf, const Emit& emit) {
@@ -170,22 +179,12 @@ struct RelationRule {
 
   LEAFPROOF_HD Box image(const Box& voxels) const { return relation.image(voxels); }
 
-  /// The voxels of leaf i that count, as a box; false when there is none.
-  LEAFPROOF_HD bool voxels(const SourceView::Place& place, const LeafMask& mask, Box& box) const {
-    if (!any(mask)) return false;
-    const Coord at = leaf_coord(source.leaf(place)) << 3;
-    box = box_of(mask);
-    box = {{box.min.x + at.x, box.min.y + at.y, box.min.z + at.z},
-           {box.max.x + at.x, box.max.y + at.y, box.max.z + at.z}};
-    return true;
-  }
-
   template <class Emit>
   LEAFPROOF_HD void reach(SegmentCursor& cursor, std::int64_t i, const Emit& emit) const {
     const auto place = source.leaf_place(i, cursor);
     const LeafMask mask = source.mask(place);
-    Box box;
-    if (!voxels(place, mask, box)) return;
+    const Box box = voxels_of(mask, leaf_coord(source.leaf(place)));
+    if (box.empty()) return;
     const Box result = relation.image(box);
     const Coord from = box.min >> 3;
     if (first_out_of_range != nullptr && !in_lattice(result) && any(relation.leaving(from, mask))) {

@@ -7,6 +7,7 @@
 
 #include "gpu/conv_relation.h"
 #include "gpu/error.h"
+#include "gpu/tensor_checks.h"
 
 namespace leafproof::gpu {
 namespace {
@@ -24,23 +25,16 @@ void check_channels(const char* argument, std::int64_t channels) {
   }
 }
 
-std::string text(const std::vector<std::int64_t>& shape) {
-  std::string all;
-  for (const std::int64_t n : shape) all += "[" + std::to_string(n) + "]";
-  return all;
+template <class T>
+void check_tensor(const char* argument, const Tensor<T>& tensor, const Shape& shape) {
+  check_shape(kOperation, argument, tensor, shape);
+  check_count(kOperation, argument, tensor);
 }
 
-template <class T>
-void check_tensor(const char* argument, const Tensor<T>& tensor,
-                  const std::vector<std::int64_t>& shape, std::size_t numbers) {
-  if (tensor.shape != shape) {
-    throw Error(ErrorKind::ShapeMismatch, kOperation, argument, text(tensor.shape),
-                "must be " + text(shape));
-  }
-  if (tensor.values.size() != numbers) {
-    throw Error(ErrorKind::ShapeMismatch, kOperation, argument, text(tensor.shape),
-                "has " + std::to_string(tensor.values.size()) + " numbers");
-  }
+/// Where number i of [K^3][Cin][Cout] stands in [Cout][Cin][Kx][Ky][Kz].
+std::size_t in_out_in_xyz(std::size_t i, std::size_t numbers, std::size_t cin, std::size_t cout) {
+  const std::size_t taps = numbers / (cin * cout);
+  return (i % cout * cin + i / cout % cin) * taps + i / (cin * cout);
 }
 
 }  // namespace
@@ -73,28 +67,24 @@ std::vector<std::int64_t> SubMConv3d<T>::weights_shape(WeightLayout layout) cons
 
 template <class T>
 void SubMConv3d<T>::set_weights(const Tensor<T>& weights, WeightLayout layout) {
-  check_tensor("weights", weights, weights_shape(layout), weights_.size());
+  check_tensor("weights", weights, weights_shape(layout));
   if (layout == WeightLayout::OutInXyz) {
     weights_.assign(weights.values.begin(), weights.values.end());
     return;
   }
-  const std::size_t pairs = static_cast<std::size_t>(cin_ * cout_), taps = weights_.size() / pairs;
   const auto cin = static_cast<std::size_t>(cin_), cout = static_cast<std::size_t>(cout_);
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    const std::size_t t = i / pairs, ci = i / cout % cin, co = i % cout;
-    weights_[(co * cin + ci) * taps + t] = weights.values[i];
+    weights_[in_out_in_xyz(i, weights_.size(), cin, cout)] = weights.values[i];
   }
 }
 
 template <class T>
 std::vector<T> SubMConv3d<T>::weights(WeightLayout layout) const {
   if (layout == WeightLayout::OutInXyz) return weights_;
-  const std::size_t pairs = static_cast<std::size_t>(cin_ * cout_), taps = weights_.size() / pairs;
   const auto cin = static_cast<std::size_t>(cin_), cout = static_cast<std::size_t>(cout_);
   std::vector<T> all(weights_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::size_t t = i / pairs, ci = i / cout % cin, co = i % cout;
-    all[i] = weights_[(co * cin + ci) * taps + t];
+    all[i] = weights_[in_out_in_xyz(i, weights_.size(), cin, cout)];
   }
   return all;
 }
@@ -102,10 +92,10 @@ std::vector<T> SubMConv3d<T>::weights(WeightLayout layout) const {
 template <class T>
 void SubMConv3d<T>::set_bias(const Tensor<T>& bias) {
   if (!options_.bias) {
-    throw Error(ErrorKind::InvalidArgument, kOperation, "bias", text(bias.shape),
+    throw Error(ErrorKind::InvalidArgument, kOperation, "bias", text_of(bias.shape),
                 "the layer has no bias");
   }
-  check_tensor("bias", bias, {cout_}, bias_.size());
+  check_tensor("bias", bias, {cout_});
   bias_.assign(bias.values.begin(), bias.values.end());
 }
 

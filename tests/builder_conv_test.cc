@@ -83,10 +83,7 @@ Members scattered(std::mt19937& random) {
 
 TEST(BuilderConv, EqualsLoopsOverTaps) {
   std::mt19937 random(7);
-  const auto triple = [&](std::int64_t most) {
-    std::uniform_int_distribution<std::int64_t> draw(1, most);
-    return Triple{draw(random), draw(random), draw(random)};
-  };
+  const auto triple = [&](std::int64_t most) { return random_triple(random, most); };
   for (int round = 0; round < 150; ++round) {
     const ConvGeometry g{triple(6), triple(5), triple(3)};
     SCOPED_TRACE(text(g));

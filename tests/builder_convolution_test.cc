@@ -27,17 +27,6 @@ using gpu::Triple;
 using Shape = std::vector<std::int64_t>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Members cloud(std::mt19937& random, std::int32_t reach, int voxels) {
-  Members all(4);
-  for (std::size_t m = 0; m < all.size(); ++m) {
-    if (m == 1) continue;
-    std::uniform_int_distribution<std::int32_t> draw(-reach, reach);
-    for (int i = 0; i < voxels; ++i) all[m].push_back({draw(random), draw(random), draw(random)});
-    all[m] = canonical(all[m]);
-  }
-  return all;
-}
-
 std::size_t volume(const Shape& shape) {
   std::size_t n = 1;
   for (const std::int64_t side : shape) n *= static_cast<std::size_t>(side);
@@ -143,10 +132,7 @@ TYPED_TEST_SUITE(BuilderConvolutionOf, AllTypes);
 TYPED_TEST(BuilderConvolutionOf, EqualsLoopsOverPairs) {
   using T = TypeParam;
   std::mt19937 random(11);
-  const auto triple = [&](std::int64_t most) {
-    std::uniform_int_distribution<std::int64_t> draw(1, most);
-    return Triple{draw(random), draw(random), draw(random)};
-  };
+  const auto triple = [&](std::int64_t most) { return random_triple(random, most); };
   for (int round = 0; round < 24; ++round) {
     const ConvGeometry g{triple(4), triple(3), triple(3)};
     SCOPED_TRACE(round);

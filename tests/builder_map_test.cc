@@ -75,32 +75,27 @@ std::vector<Pair> pairs_of(const KernelMap& map) {
   return pairs;
 }
 
-Members cloud(std::mt19937& random, std::int32_t reach, int voxels) {
-  Members all(4);
+/// A cloud, and in each member a voxel far from it, in another lower node and tile.
+Members far_cloud(std::mt19937& random, std::int32_t reach, int voxels) {
+  Members all = cloud(random, reach, voxels);
   for (std::size_t m = 0; m < all.size(); ++m) {
     if (m == 1) continue;
-    std::uniform_int_distribution<std::int32_t> draw(-reach, reach);
-    for (int i = 0; i < voxels; ++i) all[m].push_back({draw(random), draw(random), draw(random)});
     all[m].push_back({4095 + static_cast<std::int32_t>(m), -129, 7});
     all[m] = canonical(all[m]);
   }
   return all;
 }
-
 TEST(BuilderMap, EqualsLoopsOverTapsAndVoxels) {
   std::mt19937 random(3);
-  const auto triple = [&](std::int64_t most) {
-    std::uniform_int_distribution<std::int64_t> draw(1, most);
-    return Triple{draw(random), draw(random), draw(random)};
-  };
+  const auto triple = [&](std::int64_t most) { return random_triple(random, most); };
   for (int round = 0; round < 60; ++round) {
     const ConvGeometry g{triple(5), triple(4), triple(3)};
     BuilderOptions options;
     options.threads = round % 2 == 0 ? gpu::Threads::Serial : gpu::Threads::Own;
     BatchedBuilder builder(options);
-    const GridBatch source = build(builder, cloud(random, 12, 150));
+    const GridBatch source = build(builder, far_cloud(random, 12, 150));
     const GridBatch complete = builder.conv_grid(source, g);
-    const GridBatch restricted = build(builder, cloud(random, 9, 150));
+    const GridBatch restricted = build(builder, far_cloud(random, 9, 150));
     for (const GridBatch* target : {&complete, &restricted, &source}) {
       const KernelMap map = builder.kernel_map(source, *target, g);
       EXPECT_EQ(builder.synchronisations(), 1);
@@ -126,7 +121,7 @@ TEST(BuilderMap, KernelsOfAnySize) {
   };
   for (const ConvGeometry& g : many) {
     BatchedBuilder builder;
-    const Members source = cloud(random, 20, 300), target = cloud(random, 15, 200);
+    const Members source = far_cloud(random, 20, 300), target = far_cloud(random, 15, 200);
     const GridBatch from = build(builder, source), to = build(builder, target);
     ASSERT_EQ(pairs_of(builder.kernel_map(from, to, g)), expected_pairs(source, target, g));
   }
@@ -136,7 +131,7 @@ TEST(BuilderMap, KernelsOfAnySize) {
 TEST(BuilderMap, OnTheStrictDevice) {
   std::mt19937 random(9);
   const ConvGeometry g{{3, 2, 4}, {1, 2, 1}, {1, 1, 2}};
-  const Members source = cloud(random, 12, 150), target = cloud(random, 10, 100);
+  const Members source = far_cloud(random, 12, 150), target = far_cloud(random, 10, 100);
   for (const auto order : {gpu::LaunchOrder::Shuffled, gpu::LaunchOrder::Threads}) {
     gpu::StrictOptions options;
     options.order = order;
@@ -170,7 +165,7 @@ TEST(BuilderMap, OnTheStrictDevice) {
 TEST(BuilderMap, SubmanifoldIsSymmetric) {
   std::mt19937 random(6);
   BatchedBuilder builder;
-  const GridBatch source = build(builder, cloud(random, 6, 400));
+  const GridBatch source = build(builder, far_cloud(random, 6, 400));
   const ConvGeometry g{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}};
   const gpu::DenseMap dense = builder.dense_map(builder.kernel_map(source, source, g));
   ASSERT_EQ(dense.taps, 27);
@@ -190,7 +185,7 @@ TEST(BuilderMap, SubmanifoldIsSymmetric) {
 
 TEST(BuilderMap, ViewsNumberTheirOwnRows) {
   std::mt19937 random(8);
-  const Members source = cloud(random, 10, 100), target = cloud(random, 10, 100);
+  const Members source = far_cloud(random, 10, 100), target = far_cloud(random, 10, 100);
   BatchedBuilder builder;
   const std::vector<std::int64_t> from{2, 0, 2, 1}, to{0, 3, 2, 2};
   const auto picked = [](const Members& all, const std::vector<std::int64_t>& picks) {

@@ -400,6 +400,24 @@ inline void add_box(std::vector<Voxel>& to, Voxel min, Voxel max) {
   }
 }
 
+/// Four members of random voxels in [-reach, reach]^3, the second empty.
+inline Members cloud(std::mt19937& random, std::int32_t reach, int voxels) {
+  Members all(4);
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (m == 1) continue;
+    std::uniform_int_distribution<std::int32_t> draw(-reach, reach);
+    for (int i = 0; i < voxels; ++i) all[m].push_back({draw(random), draw(random), draw(random)});
+    all[m] = canonical(all[m]);
+  }
+  return all;
+}
+
+/// Three numbers of 1 ... most.
+inline gpu::Triple random_triple(std::mt19937& random, std::int64_t most) {
+  std::uniform_int_distribution<std::int64_t> draw(1, most);
+  return {draw(random), draw(random), draw(random)};
+}
+
 /// Members with different node counts on every level, negative tiles, an empty one in the middle,
 /// full leaves and thin lines. Three members at least.
 inline Members rich_members() {
