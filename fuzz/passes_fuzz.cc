@@ -1,11 +1,9 @@
 // Every pass on every backend against the reference: the input is a question, decoded so that any
 // bytes are one, with voxels around the boundaries of the tree. A difference is a finding.
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <vector>
 
-#include "fuzz/target.h"
+#include "fuzz/batches.h"
 #include "oracle/compare.h"
 #include "oracle/report.h"
 #include "reference/passes.h"
@@ -14,34 +12,6 @@ namespace leafproof::fuzz {
 namespace {
 
 using namespace oracle;
-
-std::int32_t coordinate(Bytes& input) {
-  static constexpr std::array<std::int64_t, 12> anchors{
-      0, 8, -8, 128, -128, 4096, -4096, 1 << 20, -(1 << 20), INT32_MAX - 8, INT32_MIN + 8, 64};
-  const std::int64_t anchor = anchors[input.choice(anchors.size())];
-  return static_cast<std::int32_t>(anchor + static_cast<std::int64_t>(input.choice(17)) - 8);
-}
-
-std::vector<std::vector<Voxel>> lists(Bytes& input, std::size_t members) {
-  std::vector<std::vector<Voxel>> made(members);
-  for (auto& list : made) {
-    const std::size_t count = input.choice(24);
-    const Voxel at{coordinate(input), coordinate(input), coordinate(input)};
-    for (std::size_t i = 0; i < count; ++i) {
-      // Near the member's first voxel three times of four, so that leaves have company.
-      if (input.choice(4) == 0) {
-        list.push_back({coordinate(input), coordinate(input), coordinate(input)});
-      } else {
-        const auto near = [&](std::int32_t c) {
-          const std::int64_t moved = c + static_cast<std::int64_t>(input.choice(25)) - 12;
-          return static_cast<std::int32_t>(std::clamp<std::int64_t>(moved, INT32_MIN, INT32_MAX));
-        };
-        list.push_back({near(at.x), near(at.y), near(at.z)});
-      }
-    }
-  }
-  return made;
-}
 
 Masks masks(Bytes& input, const Batch& batch) {
   Masks made;

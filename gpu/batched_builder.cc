@@ -83,6 +83,13 @@ std::shared_ptr<std::byte> BatchedBuilder::to_device(std::span<const std::byte> 
 GridBatch BatchedBuilder::to_host(const GridBatch& batch) {
   return passes_->to_host(batch);
 }
+KernelMap BatchedBuilder::to_host(const KernelMap& map) {
+  if (works_in_host_memory() || !map.memory()) return map;
+  bool zeroed = false;
+  auto memory = allocate_shared(system_allocator(), map.bytes(), &zeroed);
+  read({memory.get(), map.bytes()}, map.memory().get());
+  return map.moved_to(std::move(memory));
+}
 void BatchedBuilder::read(std::span<std::byte> to, const void* from) {
   passes_->read(to, from);
 }

@@ -130,10 +130,11 @@ class BatchedBuilder {
   /// brought into order (a copy). 32-byte aligned. O(bytes touched).
   GridBatch adopt(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
-  /// A copy in the memory that the builder works in, and a batch copied from there to plain memory:
-  /// where that is plain memory already, the batch itself. At most one synchronisation.
+  /// A copy in the memory that the builder works in; a batch or map copied from there to plain
+  /// memory: where that is plain memory already, itself. At most one synchronisation.
   std::shared_ptr<std::byte> to_device(std::span<const std::byte> bytes);
   GridBatch to_host(const GridBatch& batch);
+  KernelMap to_host(const KernelMap& map);
   /// Bytes from there, of a map for example. One synchronisation.
   void read(std::span<std::byte> to, const void* from);
 

@@ -334,18 +334,14 @@ std::vector<Sum> weight_sums(const TapPairs& pairs, std::span<const T> features,
 
 }  // namespace
 
-ConvolutionMap ConvolutionMap::of(const BatchedBuilder& builder, KernelMap map, Triple kernel) {
-  if (!builder.works_in_host_memory()) {
-    throw Error(ErrorKind::Unsupported, "convolution", "builder", "works in device memory",
-                "convolution is computed in plain memory");
-  }
+ConvolutionMap ConvolutionMap::of(BatchedBuilder& builder, const KernelMap& map, Triple kernel) {
   if (map.taps() != kernel[0] * kernel[1] * kernel[2]) {
     throw Error(ErrorKind::ShapeMismatch, "convolution", "kernel",
                 text_of({kernel[0], kernel[1], kernel[2]}),
                 "the map has " + std::to_string(map.taps()) + " taps");
   }
   ConvolutionMap made;
-  made.map_ = std::move(map);
+  made.map_ = builder.to_host(map);
   made.kernel_ = kernel;
   return made;
 }

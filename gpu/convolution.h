@@ -15,9 +15,9 @@ namespace leafproof::gpu {
 /// What a convolution runs over: a kernel map, or each row joined to itself by one tap [V-4].
 class ConvolutionMap {
  public:
-  /// `map` is one of `builder` for a kernel of that size. Unsupported where the builder does not
-  /// work in plain memory; ShapeMismatch where the map has another number of taps. Constant time.
-  static ConvolutionMap of(const BatchedBuilder& builder, KernelMap map, Triple kernel);
+  /// `map` is one of `builder` for a kernel of that size; ShapeMismatch where it has another number
+  /// of taps. Constant time; where the builder does not work in plain memory, a copy of the map.
+  static ConvolutionMap of(BatchedBuilder& builder, const KernelMap& map, Triple kernel);
   static ConvolutionMap identity(std::int64_t rows);
 
   /// Columns swapped [M-1]; constant time.

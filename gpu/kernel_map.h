@@ -48,6 +48,13 @@ class KernelMap {
            2 * static_cast<std::size_t>(pairs()) * sizeof(std::int32_t);
   }
 
+  /// The same map over a copy of bytes() of its memory.
+  KernelMap moved_to(std::shared_ptr<std::byte> memory) const {
+    KernelMap moved(offsets_, source_rows_, target_rows_, std::move(memory));
+    if (gather_ > scatter_) std::swap(moved.gather_, moved.scatter_);  // this one is transposed
+    return moved;
+  }
+
   /// The columns swapped [M-1]; constant time.
   KernelMap transposed() const {
     KernelMap other = *this;

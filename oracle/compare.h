@@ -44,6 +44,13 @@ struct TapTally {
   Triple at{0, 0, 0};                     // (tx, ty, tz)
   std::int64_t expected = 0, actual = 0;  // pairs
   std::int64_t missing = 0, extra = 0, repeated = 0;
+  std::string first{};  // the first difference: "a missing pair: source row 5, (1,2,3) -> ..."
+};
+
+/// [M-6] The rows of one side of a map, by the number of their pairs: how many have 0, 1, ...
+struct CoverageTally {
+  std::string side;  // "source", "target"
+  std::vector<std::int64_t> expected, actual;
 };
 
 struct Verdict {
@@ -57,7 +64,8 @@ struct Verdict {
   std::int64_t differences = 0;  // elements that differ, over all levels
   // Compared, on the reference side. `voxels`: of a map its pairs, of a convolution its numbers.
   std::int64_t members = 0, voxels = 0;
-  std::vector<TapTally> taps;     // of a map: the taps that differ
+  std::vector<TapTally> taps;           // of a map: the taps that differ
+  std::vector<CoverageTally> coverage;  // of a map that could be read: both sides
   double largest_error = 0;       // of numbers: the largest error as a part of its bound [V-3]
   std::int64_t not_compared = 0;  // members of the reference that the candidate's bytes do not show
   bool compared = true;           // false: a refusal, or an answer of which nothing could be read

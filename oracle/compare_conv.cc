@@ -15,7 +15,7 @@ using reference::DenseMap;
 using reference::KernelMap;
 using Pair = std::pair<std::int64_t, std::int64_t>;  // target row, source row
 
-constexpr std::size_t kTapsInWindow = 12;
+constexpr std::size_t kTapsInWindow = 8;
 
 std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -110,11 +110,14 @@ class Tap {
       return;
     }
     ++tally_.extra;
+    if (!is_first()) return;
+    const std::string given = fmt::format("{}, in pair {}", source ? gather : scatter, position);
     note({.clause = "E-2",
           .what = fmt::format("a {} row out of range", source ? "source" : "target"),
           .expected =
               fmt::format("0 ... {}", (source ? context_.sources : context_.targets).size() - 1),
-          .actual = fmt::format("{}, in pair {}", source ? gather : scatter, position)});
+          .actual = given},
+         given);
   }
 
   void merge() {
@@ -128,14 +131,14 @@ class Tap {
       if (wanted) ++w;
       if (wanted && times == 0) {
         ++tally_.missing;
-        note_pair("a missing pair", pair, context_.show(pair), beside(pair, have_));
+        if (is_first()) note_pair("a missing pair", pair, context_.show(pair), beside(pair, have_));
       } else if (!wanted) {
         ++tally_.extra;
         tally_.repeated += times - 1;
-        note_pair("an extra pair", pair, beside(pair, want_), context_.show(pair));
+        if (is_first()) note_pair("an extra pair", pair, beside(pair, want_), context_.show(pair));
       } else if (times > 1) {
         tally_.repeated += times - 1;
-        note_pair("a repeated pair", pair, "once", fmt::format("{} times", times));
+        if (is_first()) note_pair("a repeated pair", pair, "once", fmt::format("{} times", times));
       }
     }
   }
@@ -149,8 +152,9 @@ class Tap {
       return;
     for (std::size_t i = 0; i < want_.size(); ++i)
       if (given[i] != want_[i]) {
-        note_pair("the order of a tap's pairs", want_[i], context_.show(want_[i]),
-                  context_.show(given[i]));
+        if (is_first())
+          note_pair("the order of a tap's pairs", want_[i], context_.show(want_[i]),
+                    context_.show(given[i]));
         return;
       }
   }
@@ -162,6 +166,9 @@ class Tap {
     return context_.show(*at);
   }
 
+  /// Of this tap; only the first difference is put in words.
+  bool is_first() { return differences_++ == 0; }
+
   void note_pair(const char* what, const Pair& pair, std::string expected, std::string actual) {
     const auto& rows = context_.expected.target_rows;
     Difference d{.clause = "M-3",
@@ -170,12 +177,13 @@ class Tap {
                  .expected = std::move(expected),
                  .actual = std::move(actual)};
     if (d.member >= 0) d.coordinate = (*rows)[index(pair.first)].voxel;
-    note(std::move(d));
+    note(std::move(d), context_.show(pair));
   }
 
-  void note(Difference d) {
+  /// `shown`: what the difference is about.
+  void note(Difference d, const std::string& shown) {
     d.path = name_of_tap(context_.expected.kernel_size, tally_.tap);
-    ++differences_;
+    tally_.first = d.what + ": " + shown;
     if (!context_.verdict.first) context_.verdict.first = std::move(d);
   }
 
@@ -206,6 +214,7 @@ void add_taps_to_window(const Triple& size, Verdict& verdict) {
         "{} {:<18} {:>8} pairs expected, {:>8} actual: {} missing, {} extra, {} repeated",
         i == 0 ? ">" : " ", name_of_tap(size, t.tap), t.expected, t.actual, t.missing, t.extra,
         t.repeated));
+    window.push_back("    " + t.first);
   }
   if (verdict.taps.size() > kTapsInWindow)
     window.push_back(
@@ -262,6 +271,11 @@ void compare_maps_of(const KernelMapAnswer& expected, const KernelMapAnswer& act
   for (std::size_t t = 0; t < taps; ++t)
     Tap(context, static_cast<std::int64_t>(t)).judge(actual.map);
   add_taps_to_window(expected.kernel_size, verdict);
+  const auto cover = [&](const char* side, const auto& want, const auto& have, std::int64_t rows) {
+    verdict.coverage.push_back({side, degree_histogram(want, rows), degree_histogram(have, rows)});
+  };
+  cover("source", expected.map.gather, actual.map.gather, expected.map.source_rows);
+  cover("target", expected.map.scatter, actual.map.scatter, expected.map.target_rows);
 }
 
 /// The dense form, read as the pairs that it holds: what is not -1.
@@ -302,6 +316,19 @@ void compare_dense(const DenseMapAnswer& expected, const DenseMapAnswer& actual,
 }
 
 }  // namespace
+
+std::vector<std::int64_t> degree_histogram(const std::vector<std::int64_t>& column,
+                                           std::int64_t rows) {
+  std::vector<std::size_t> degrees(index(rows));
+  for (const std::int64_t row : column)
+    if (row >= 0 && row < rows) ++degrees[index(row)];
+  std::vector<std::int64_t> histogram;
+  for (const std::size_t degree : degrees) {
+    if (degree >= histogram.size()) histogram.resize(degree + 1);
+    ++histogram[degree];
+  }
+  return histogram;
+}
 
 bool is_of_convolution(const Answer& answer) {
   return std::holds_alternative<KernelMapAnswer>(answer) ||

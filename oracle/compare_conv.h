@@ -15,6 +15,11 @@ bool is_of_convolution(const Answer& answer);
 void compare_convolution(const Answer& reference, const Answer& candidate, Profile profile,
                          Verdict& verdict);
 
+/// [M-6] How many of a side's rows have 0, 1, ... pairs; `column` has the side's row of each pair.
+/// Rows that are not there are not counted. O(pairs + rows).
+std::vector<std::int64_t> degree_histogram(const std::vector<std::int64_t>& column,
+                                           std::int64_t rows);
+
 /// [V-3] May `actual` be the element whose exact value is given? `terms` of at most
 /// `largest_whole`, where that is positive, are whole numbers.
 struct Judgement {

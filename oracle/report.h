@@ -46,6 +46,8 @@ struct Report {
 /// The table and the closing line of totals. `width`: columns of the terminal.
 std::string text_report(const Report& report, int width = 120);
 std::string text_verdict(const Verdict& verdict);
+/// [M-6] "source rows: 6, of which 1 in no pair, the others in 1 ... 4".
+std::string text_coverage(const std::string& side, const std::vector<std::int64_t>& histogram);
 std::string json_report(const Report& report);  // stable keys, documented in docs/
 std::string json_verdict(const Verdict& verdict);
 std::string html_report(const Report& report);  // self-contained, no scripts from elsewhere

@@ -337,15 +337,29 @@ std::string taps_of(const Verdict& v) {
   std::string html =
       "<div class=\"scroll\"><table>\n<thead><tr><th>tap</th><th>at</th>"
       "<th class=\"n\">pairs expected</th><th class=\"n\">actual</th><th class=\"n\">missing</th>"
-      "<th class=\"n\">extra</th><th class=\"n\">repeated</th></tr></thead>\n<tbody>\n";
+      "<th class=\"n\">extra</th><th class=\"n\">repeated</th><th>first "
+      "difference</th></tr></thead>\n"
+      "<tbody>\n";
   for (const TapTally& t : v.taps)
     html += fmt::format("<tr><td>{}</td><td class=\"mono\">({},{},{})</td>", t.tap, t.at[0],
                         t.at[1], t.at[2]) +
             number_cell(t.expected) + number_cell(t.actual) +
             number_cell(t.missing, t.missing > 0 ? "bad" : "") +
             number_cell(t.extra, t.extra > 0 ? "bad" : "") +
-            number_cell(t.repeated, t.repeated > 0 ? "bad" : "") + "</tr>\n";
+            number_cell(t.repeated, t.repeated > 0 ? "bad" : "") + "<td class=\"mono\">" +
+            escaped(t.first) + "</td></tr>\n";
   return html + "</tbody></table></div>\n";
+}
+
+/// [M-6] Both sides of a map.
+std::string coverage_of(const Verdict& v) {
+  std::string html;
+  for (const CoverageTally& c : v.coverage) {
+    html += "<p class=\"soft\">" + escaped(text_coverage(c.side, c.expected));
+    if (c.actual != c.expected) html += "; actual " + escaped(text_coverage(c.side, c.actual));
+    html += ".</p>\n";
+  }
+  return html;
 }
 
 std::string failure(const Failure& f) {
@@ -399,7 +413,7 @@ std::string failure(const Failure& f) {
     }
     html += "</pre>\n";
   }
-  html += taps_of(v);
+  html += taps_of(v) + coverage_of(v);
   if (!f.replay.empty())
     html +=
         "<div class=\"soft\">Replay (one click selects the line):</div><code class=\"replay\">" +

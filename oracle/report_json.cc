@@ -29,12 +29,15 @@ Json json_of(const TapTally& t) {
   return {{"tap", t.tap},           {"at", {t.at[0], t.at[1], t.at[2]}},
           {"expected", t.expected}, {"actual", t.actual},
           {"missing", t.missing},   {"extra", t.extra},
-          {"repeated", t.repeated}};
+          {"repeated", t.repeated}, {"first", printable(t.first)}};
 }
 
 Json json_of(const Verdict& v) {
   Json taps = Json::array();
   for (const TapTally& tap : v.taps) taps.push_back(json_of(tap));
+  Json coverage = Json::object();
+  for (const CoverageTally& c : v.coverage)
+    coverage[c.side] = {{"expected", c.expected}, {"actual", c.actual}};
   const auto count = [&](std::int64_t n) { return v.compared ? Json(n) : Json(nullptr); };
   return {{"outcome", to_string(v.outcome)},
           {"profile", to_string(v.profile)},
@@ -49,6 +52,7 @@ Json json_of(const Verdict& v) {
           {"voxels", count(v.voxels)},
           {"not_compared", count(v.not_compared)},
           {"taps", std::move(taps)},
+          {"coverage", std::move(coverage)},
           {"largest_error", v.largest_error}};
 }
 

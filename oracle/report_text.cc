@@ -262,12 +262,33 @@ std::string text_report(const Report& report, int width) {
   return text + "\n";
 }
 
+std::string text_coverage(const std::string& side, const std::vector<std::int64_t>& histogram) {
+  std::int64_t rows = 0;
+  for (const std::int64_t n : histogram) rows += n;
+  std::string text = fmt::format("{} rows: {}", side, rows);
+  if (rows == 0) return text;
+  text += fmt::format(", of which {} in no pair", histogram[0]);
+  if (histogram[0] == rows) return text;
+  const auto least =
+      std::find_if(histogram.begin() + 1, histogram.end(), [](auto n) { return n > 0; }) -
+      histogram.begin();
+  const auto most = static_cast<std::ptrdiff_t>(histogram.size()) - 1;
+  text += fmt::format(", {} in {}", histogram[0] == 0 ? "all" : "the others", least);
+  return most == least ? text : text + fmt::format(" ... {}", most);
+}
+
 std::string text_verdict(const Verdict& verdict) {
   const std::string judged =
       fmt::format("by profile {}: {}", to_string(verdict.profile), size_of(verdict));
   if (verdict.outcome == Outcome::NotImplemented)
     return "not implemented: " + printable(verdict.reason) + "\n";
-  if (verdict.outcome == Outcome::Equal) return "equal " + judged + "\n";
+  std::string coverage;  // [M-6]
+  for (const CoverageTally& side : verdict.coverage) {
+    coverage += "  " + text_coverage(side.side, side.expected) + "\n";
+    if (side.actual != side.expected)
+      coverage += "    actual " + text_coverage(side.side, side.actual) + "\n";
+  }
+  if (verdict.outcome == Outcome::Equal) return "equal " + judged + "\n" + coverage;
   const Difference none;
   const Difference& d = verdict.first ? *verdict.first : none;
   std::string text =
@@ -287,7 +308,7 @@ std::string text_verdict(const Verdict& verdict) {
   text += fmt::format("  compared: {}", size_of(verdict));
   if (verdict.not_compared > 0)
     text += fmt::format("; not compared: the other {} members", verdict.not_compared);
-  return text + "\n";
+  return text + "\n" + coverage;
 }
 
 std::string_view to_string(Boundary boundary) {

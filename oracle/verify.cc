@@ -41,7 +41,6 @@ struct Item {
 struct Judged {
   Outcome outcome = Outcome::Equal;
   bool stated_limit = false;  // not implemented, as its documentation says
-  bool absent = false;        // not implemented, as a whole
   std::int64_t members = 0, voxels = 0;
   double seconds = 0;
   std::unique_ptr<Verdict> verdict;  // unless equal: there may be a million of these
@@ -148,10 +147,8 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
       const Answer actual = backend->answer(question);
       judged.seconds = seconds_since(start);
       judged.take(expected.judge(actual));
-      if (const auto* reason = std::get_if<NotImplemented>(&actual)) {
+      if (const auto* reason = std::get_if<NotImplemented>(&actual))
         judged.stated_limit = is_stated_limit(backend->name(), *reason);
-        judged.absent = lacks_features(*reason);
-      }
     } catch (const std::exception& error) {
       judged.take(threw(error));
     }
@@ -306,7 +303,6 @@ class RowOfItems {
     row_.seconds += judged.seconds;
     if (judged.outcome == Outcome::NotImplemented) {
       ++row_.not_implemented;
-      absent_ += judged.absent;
       if (judged.stated_limit) return;
       if (unimplemented_++ == 0) why_ = fmt::format("{}: {}", slot.case_id, judged.verdict->reason);
       return;
@@ -325,7 +321,7 @@ class RowOfItems {
   std::vector<std::string> faults(const VerifyOptions& options, bool generated) const {
     std::vector<std::string> faults;
     const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
-    if (skipped(options.skips, op_, row_.backend) || absent()) return faults;
+    if (skipped(options.skips, op_, row_.backend)) return faults;
     if (unimplemented_ > 0)
       faults.push_back(
           fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
@@ -342,27 +338,19 @@ class RowOfItems {
               fmt::format("{}: no case reached the boundary class {}", who, to_string(boundary)));
     return faults;
   }
-  /// The backend has nothing of this operation, and says so.
-  bool absent() const { return absent_ > 0 && absent_ == row_.cases; }
   const Row& row() const { return row_; }
 
  private:
   Op op_;
   Row row_;
   std::int64_t unimplemented_ = 0;  // beyond stated limits
-  std::int64_t absent_ = 0;
   std::string why_;
 };
 
 }  // namespace
 
-bool lacks_features(const NotImplemented& answer) {
-  return answer.reason.find("computes no features") != std::string::npos;
-}
-
 bool is_stated_limit(std::string_view backend, const NotImplemented& answer) {
-  const auto says = [&](const char* text) { return answer.reason.find(text) != std::string::npos; };
-  return (backend == "brute_force" && says("does not suffice")) || lacks_features(answer);
+  return backend == "brute_force" && answer.reason.find("does not suffice") != std::string::npos;
 }
 
 Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
@@ -379,7 +367,6 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
   std::vector<const Scene*> inputs{nullptr};
   for (const Scene& scene : scenes) inputs.push_back(&scene);
   bool equal = true;
-  std::set<std::pair<std::string, std::string>> absent;
   for (const Scene* scene : inputs)
     for (const Op op : options.ops)
       for (std::size_t b = 0; b < backends.size(); ++b) {
@@ -399,11 +386,8 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
         }
         for (auto& fault : row.faults(options, scene == nullptr))
           result.faults.push_back(std::move(fault));
-        if (row.absent()) absent.emplace(row.row().backend, row.row().operation);
         report.rows.push_back(row.row());
       }
-  for (const auto& [backend, operation] : absent)
-    report.notes.push_back(fmt::format("NOT TESTED: {} on {}: it has none", operation, backend));
   if (report.rows.empty())
     result.faults.push_back("no generated cases and no input: nothing to do");
   for (const auto& fault : result.faults) report.notes.push_back("FAILED: " + fault);

@@ -71,12 +71,8 @@ const std::vector<ScenePass>& scene_passes();
 /// shapes for backends that need a small box.
 Scene cropped(const Scene& scene, std::int32_t width);
 
-/// True where a backend says that it is the batched builder, which makes grids and maps but
-/// computes no features: accepted, and named in the notes.
-bool lacks_features(const NotImplemented& answer);
-
 /// True where a backend may answer "not implemented" unasked: `brute_force`, because its box does
-/// not suffice, and where lacks_features().
+/// not suffice.
 bool is_stated_limit(std::string_view backend, const NotImplemented& answer);
 
 }  // namespace leafproof::oracle

@@ -43,15 +43,19 @@ rc::Gen<Voxel> voxels_near(const Triple& anchor) {
   });
 }
 
+rc::Gen<Triple> anchor_triples() {
+  return rc::gen::map(rc::gen::tuple(anchors(), anchors(), anchors()), [](const auto& a) {
+    return Triple{std::get<0>(a), std::get<1>(a), std::get<2>(a)};
+  });
+}
+
 /// A member: empty now and then, else voxels around two anchors.
 rc::Gen<std::vector<Voxel>> members() {
-  const auto anchor = rc::gen::map(
-      rc::gen::tuple(anchors(), anchors(), anchors()),
-      [](const auto& a) { return Triple{std::get<0>(a), std::get<1>(a), std::get<2>(a)}; });
-  const auto list = rc::gen::mapcat(rc::gen::pair(anchor, anchor), [](const auto& two) {
-    return rc::gen::container<std::vector<Voxel>>(
-        rc::gen::oneOf(voxels_near(two.first), voxels_near(two.second)));
-  });
+  const auto list =
+      rc::gen::mapcat(rc::gen::pair(anchor_triples(), anchor_triples()), [](const auto& two) {
+        return rc::gen::container<std::vector<Voxel>>(
+            rc::gen::oneOf(voxels_near(two.first), voxels_near(two.second)));
+      });
   return rc::gen::weightedOneOf<std::vector<Voxel>>(
       {{1, rc::gen::just(std::vector<Voxel>{})}, {5, list}});
 }
@@ -138,6 +142,81 @@ rc::Gen<Masks> masks(const Batch& batch) {
   });
 }
 
+rc::Gen<std::vector<std::int64_t>> selections(std::size_t batch_size) {
+  if (batch_size == 0) return rc::gen::just(std::vector<std::int64_t>{});
+  const auto member = numbers(0, static_cast<std::int64_t>(batch_size) - 1);
+  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 6), [member](std::size_t length) {
+    return rc::gen::container<std::vector<std::int64_t>>(length, member);
+  });
+}
+
+rc::Gen<Kernel> kernels() {
+  return rc::gen::map(
+      rc::gen::tuple(triples(1, 6), triples(1, 5), triples(1, 3)),
+      [](const auto& t) { return Kernel{std::get<0>(t), std::get<1>(t), std::get<2>(t)}; });
+}
+
+rc::Gen<Direction> directions() {
+  return rc::gen::element(Direction::Forward, Direction::Transposed);
+}
+
+rc::Gen<Batch> targets_near(const Batch& source, const Kernel& kernel, Direction direction) {
+  std::size_t total = 0;
+  for (const auto& member : source.members) total += member.size();
+  const auto moves = rc::gen::container<std::vector<Triple>>(total, triples(-2, 2));
+  return rc::gen::map(moves, [=](const std::vector<Triple>& by) {
+    std::vector<std::vector<Voxel>> made;
+    auto move = by.begin();
+    for (const auto& member : source.members) {
+      auto& list = made.emplace_back();
+      for (const Voxel& v : member) {
+        Triple to{v.x, v.y, v.z};
+        for (std::size_t a = 0; a < 3; ++a) {
+          to[a] =
+              direction == Direction::Forward ? to[a] / kernel.stride[a] : to[a] * kernel.stride[a];
+          to[a] += (*move)[a];
+        }
+        ++move;
+        list.push_back({static_cast<std::int32_t>(to[0]), static_cast<std::int32_t>(to[1]),
+                        static_cast<std::int32_t>(to[2])});
+      }
+    }
+    return batch_from(made);
+  });
+}
+
+rc::Gen<Batch> dense_batches() {
+  const auto block = [](const auto& drawn) {
+    const auto& [anchor, low, sides, gap] = drawn;
+    std::vector<Voxel> voxels;
+    for (std::int64_t x = 0; x < sides[0]; ++x) {
+      for (std::int64_t y = 0; y < sides[1]; ++y) {
+        for (std::int64_t z = 0; z < sides[2]; ++z) {
+          if ((3 * x + 5 * y + 7 * z + 1) % gap == 0) continue;
+          voxels.push_back({static_cast<std::int32_t>(anchor[0] + low[0] + x),
+                            static_cast<std::int32_t>(anchor[1] + low[1] + y),
+                            static_cast<std::int32_t>(anchor[2] + low[2] + z)});
+        }
+      }
+    }
+    return voxels;
+  };
+  const auto blocks = rc::gen::map(
+      rc::gen::tuple(anchor_triples(), triples(-6, 2), triples(1, 6), numbers(2, 9)), block);
+  const auto member = rc::gen::weightedOneOf<std::vector<Voxel>>({{1, members()}, {3, blocks}});
+  return rc::gen::map(rc::gen::mapcat(batch_sizes(),
+                                      [member](std::size_t count) {
+                                        return rc::gen::container<std::vector<std::vector<Voxel>>>(
+                                            count, member);
+                                      }),
+                      batch_from);
+}
+
+rc::Gen<std::vector<double>> small_numbers(std::size_t count) {
+  const auto number = rc::gen::map(numbers(-9, 9), [](std::int64_t n) { return double(n); });
+  return rc::gen::container<std::vector<double>>(count, number);
+}
+
 void showValue(const Box& box, std::ostream& out) {
   rc::show(std::pair{box.lo, box.hi}, out);
 }
@@ -152,6 +231,19 @@ void showValue(const Voxel& voxel, std::ostream& out) {
 
 void showValue(const Batch& batch, std::ostream& out) {
   rc::show(batch.members, out);
+}
+
+void showValue(const Kernel& kernel, std::ostream& out) {
+  out << "K ";
+  rc::show(kernel.size, out);
+  out << " S ";
+  rc::show(kernel.stride, out);
+  out << " D ";
+  rc::show(kernel.dilation, out);
+}
+
+void showValue(const Direction& direction, std::ostream& out) {
+  out << (direction == Direction::Forward ? "forward" : "transposed");
 }
 
 }  // namespace leafproof::reference

@@ -39,9 +39,28 @@ void showValue(const Box& box, std::ostream& out);
 /// One flag per voxel of a batch.
 rc::Gen<Masks> masks(const Batch& batch);
 
+/// Members of a batch of so many: up to 5, in any order, with repeats.
+rc::Gen<std::vector<std::int64_t>> selections(std::size_t batch_size);
+
+/// K 1 ... 6, S 1 ... 5, D 1 ... 3, mixed per axis.
+rc::Gen<Kernel> kernels();
+rc::Gen<Direction> directions();
+
+/// A batch of as many members as `source`, about where a convolution of it has its results, with
+/// some that it has not: a restricted target [K-6].
+rc::Gen<Batch> targets_near(const Batch& source, const Kernel& kernel, Direction direction);
+
+/// A batch of blocks with gaps, so that most voxels are joined to many, and of members as above.
+rc::Gen<Batch> dense_batches();
+
+/// So many whole numbers of at most 9, which every type holds; shrink towards 0.
+rc::Gen<std::vector<double>> small_numbers(std::size_t count);
+
 }  // namespace leafproof::properties
 
 namespace leafproof::reference {
 void showValue(const Voxel& voxel, std::ostream& out);
 void showValue(const Batch& batch, std::ostream& out);
+void showValue(const Kernel& kernel, std::ostream& out);
+void showValue(const Direction& direction, std::ostream& out);
 }  // namespace leafproof::reference

@@ -54,15 +54,6 @@ Case rebuilt(const Case& question, const std::vector<std::int64_t>& members) {
   return made;
 }
 
-rc::Gen<std::vector<std::int64_t>> selections(std::size_t batch_size) {
-  if (batch_size == 0) return rc::gen::just(std::vector<std::int64_t>{});
-  const auto member = rc::gen::resize(
-      rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(batch_size)));
-  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 6), [member](std::size_t length) {
-    return rc::gen::container<std::vector<std::int64_t>>(length, member);
-  });
-}
-
 void assert_equal(const Layout& expected, const Layout& actual) {
   const Verdict verdict = compare(expected, actual, Profile::Layout, true);
   if (!verdict.ok()) RC_FAIL(text_verdict(verdict));

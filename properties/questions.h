@@ -44,6 +44,46 @@ inline Case ask_mask(Op op, Batch source, Masks mask) {
   return question;
 }
 
+inline Case ask_conv(Op op, Batch source, const Kernel& kernel,
+                     Direction direction = Direction::Forward) {
+  Case question = ask(op, std::move(source));
+  question.kernel = kernel;
+  question.direction = direction;
+  return question;
+}
+
+/// The map onto a restricted target.
+inline Case ask_map(Batch source, Batch target, const Kernel& kernel,
+                    Direction direction = Direction::Forward) {
+  Case question = ask_conv(Op::KernelMap, std::move(source), kernel, direction);
+  question.target = std::move(target);
+  return question;
+}
+
+/// The grid of the complete target [K-6].
+inline Case ask_grid(Batch source, const Kernel& kernel, Direction direction) {
+  return ask_conv(direction == Direction::Forward ? Op::ConvGrid : Op::ConvTransposeGrid,
+                  std::move(source), kernel);
+}
+
+/// The listed members as a batch of their own.
+inline Batch selected(const Batch& batch, const std::vector<std::int64_t>& members) {
+  Batch made;
+  for (const std::int64_t member : members) {
+    const auto m = static_cast<std::size_t>(member);
+    made.members.push_back(batch.members[m]);
+    made.maps.push_back(batch.maps[m]);
+    made.names.push_back(batch.names[m]);
+  }
+  return made;
+}
+
+inline std::int64_t rows_of(const Batch& batch) {
+  std::int64_t rows = 0;
+  for (const auto& member : batch.members) rows += static_cast<std::int64_t>(member.size());
+  return rows;
+}
+
 /// The same batch with every voxel moved by `by`; canonical order is made anew.
 inline Batch moved(const Batch& batch, const Triple& by) {
   std::vector<std::vector<Voxel>> lists = batch.members;
@@ -52,6 +92,15 @@ inline Batch moved(const Batch& batch, const Triple& by) {
       v = {static_cast<std::int32_t>(v.x + by[0]), static_cast<std::int32_t>(v.y + by[1]),
            static_cast<std::int32_t>(v.z + by[2])};
     }
+  }
+  return reference::from_ijk(lists, batch.maps, batch.names);
+}
+
+/// Every voxel v becomes -v.
+inline Batch mirrored(const Batch& batch) {
+  std::vector<std::vector<Voxel>> lists = batch.members;
+  for (auto& list : lists) {
+    for (Voxel& v : list) v = {-v.x, -v.y, -v.z};
   }
   return reference::from_ijk(lists, batch.maps, batch.names);
 }

@@ -22,6 +22,34 @@ Batch Subject::operator()(const Case& question) const {
   return batch_of(layout(question));
 }
 
+template <class Wanted>
+Wanted Subject::answer(const Case& question) const {
+  const Answer answer = backend_->answer(question);
+  if (const auto* wanted = std::get_if<Wanted>(&answer)) return *wanted;
+  if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+  if (const auto* absent = std::get_if<NotImplemented>(&answer)) {
+    throw std::runtime_error("not implemented: " + absent->reason);
+  }
+  throw std::runtime_error("an answer of another kind");
+}
+
+KernelMap Subject::map(const Case& question) const {
+  return answer<KernelMapAnswer>(question).map;
+}
+
+DenseMap Subject::dense(const Case& question) const {
+  return answer<DenseMapAnswer>(question).map;
+}
+
+std::vector<double> Subject::numbers(const Case& question) const {
+  return answer<NumbersAnswer>(question).array.values;
+}
+
+Subject::Gradients Subject::gradients(const Case& question) const {
+  const auto found = answer<GradientsAnswer>(question);
+  return {found.features.array.values, found.weights.array.values, found.bias.array.values};
+}
+
 std::vector<std::string> subjects() {
   std::vector<std::string> names = backend_names();
   std::erase(names, "brute_force");

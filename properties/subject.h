@@ -13,6 +13,8 @@
 namespace leafproof::properties {
 
 using namespace oracle;
+using reference::DenseMap;
+using reference::KernelMap;
 
 class Subject {
  public:
@@ -27,7 +29,18 @@ class Subject {
   /// The same as voxels, maps and names.
   Batch operator()(const Case& question) const;
 
+  /// The answers of convolution, likewise.
+  KernelMap map(const Case& question) const;
+  DenseMap dense(const Case& question) const;
+  std::vector<double> numbers(const Case& question) const;
+  struct Gradients {
+    std::vector<double> features, weights, bias;
+  };
+  Gradients gradients(const Case& question) const;
+
  private:
+  template <class Wanted>
+  Wanted answer(const Case& question) const;
   std::unique_ptr<Backend> backend_;
 };
 

@@ -12,6 +12,7 @@
 namespace leafproof::brute_force {
 
 using reference::Array;
+using reference::Coverage;
 using reference::DenseMap;
 using reference::Direction;
 using reference::Gradients;
@@ -33,6 +34,13 @@ KernelMap kernel_map(const Batch& source, const Batch& target, const Kernel& ker
 DenseMap dense_map(const Batch& source, const Batch& target, const Kernel& kernel,
                    Direction direction);
 DenseMap submanifold_map(const Batch& source, const Kernel& kernel);
+
+/// [M-6] Of the rows of the source and of the target: counted in the boxes, without a map.
+struct BothCoverages {
+  Coverage source, target;
+};
+BothCoverages coverage(const Batch& source, const Batch& target, const Kernel& kernel,
+                       Direction direction);
 
 /// [V-1], [V-2], [V-6]. Taps and channels are summed from the last to the first.
 Array convolve(const KernelMap& map, const Kernel& kernel, const Operands& given);

@@ -35,6 +35,13 @@ struct DenseMap {
   friend bool operator==(const DenseMap&, const DenseMap&) = default;
 };
 
+/// [M-6] How many pairs each row of a side is in; how many rows have each such number; the rows
+/// that have none, ascending.
+struct Coverage {
+  std::vector<std::int64_t> degrees, histogram, uncovered;
+  friend bool operator==(const Coverage&, const Coverage&) = default;
+};
+
 /// [V-6] The type of features, weights, bias and results.
 enum class NumberType { Float64, Float32, Float16, Int32 };
 

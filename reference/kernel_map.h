@@ -26,11 +26,7 @@ DenseMap dense(const KernelMap& map);
 /// [M-1] The columns exchanged; the pairs of a tap keep their places.
 KernelMap swapped(const KernelMap& map);
 
-/// [M-6] How many pairs each row of a side is in; how many rows have each such number; the rows
-/// that have none, ascending.
-struct Coverage {
-  std::vector<std::int64_t> degrees, histogram, uncovered;
-};
+/// [M-6] Of the rows of a side.
 Coverage source_coverage(const KernelMap& map);
 Coverage target_coverage(const KernelMap& map);
 

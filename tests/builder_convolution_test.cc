@@ -200,6 +200,37 @@ TEST(BuilderConvolution, RoughNumbersAreNearAndTheSameEveryTime) {
   }
 }
 
+// Rows around the sizes of blocks, every pair of channels of 1 ... 9: nothing is left over.
+TEST(BuilderConvolution, EveryNumberOfRowsAndChannels) {
+  std::mt19937 random(18);
+  BatchedBuilder builder;
+  const ConvGeometry g{{1, 1, 3}, {1, 1, 1}, {1, 1, 1}};
+  int round = 0;
+  for (const std::int32_t rows : {1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}) {
+    std::vector<Voxel> line;
+    add_box(line, {0, 0, 0}, {0, 0, rows - 1});
+    const GridBatch source = build(builder, {line});
+    const KernelMap map = builder.submanifold_map(source, g);
+    const ConvolutionMap over = ConvolutionMap::of(builder, map, g.kernel);
+    for (std::int64_t cin = 1; cin <= 9; ++cin) {
+      for (std::int64_t cout = 1; cout <= 9; ++cout, ++round) {
+        const auto draw = [&](std::size_t n) { return whole<float>(random, n); };
+        const auto o = operands_of<float>(over, cin, cout, draw);
+        const Plain expected = plainly(map, o);
+        ConvolutionOptions options;
+        options.threads = gpu::Threads::Serial;
+        options.form = round % 2 == 0 ? ConvolutionForm::PerTap : ConvolutionForm::Chunked;
+        ASSERT_EQ(doubles(gpu::convolve(over, o.input(), options)), expected.output);
+        const auto gradients =
+            gpu::convolution_gradients(over, o.input(), o.grad_output(), options);
+        ASSERT_EQ(doubles(gradients.features), expected.features);
+        ASSERT_EQ(doubles(gradients.weights), expected.weights);
+        ASSERT_EQ(doubles(gradients.bias), expected.bias);
+      }
+    }
+  }
+}
+
 // [L-3] A member's rows do not depend on the other members: the same bits.
 TEST(BuilderConvolution, AMemberAloneIsTheSame) {
   std::mt19937 random(13);
@@ -388,15 +419,33 @@ TEST(BuilderConvolution, MapsThatDoNotFitAreRefused) {
                     [&] { ConvolutionMap::of(host, host.kernel_map(one, one, {}), {2, 1, 1}); })
                 ->argument(),
             "kernel");
-  gpu::StrictOptions options;
-  const auto device = std::make_shared<gpu::StrictDevice>(options);
-  BatchedBuilder strict = strict_builder(device, options);
-  const GridBatch there = build(strict, {{{0, 0, 0}}});
-  const KernelMap map = strict.kernel_map(there, there, {});
-  EXPECT_EQ(
-      refusal(gpu::ErrorKind::Unsupported, [&] { ConvolutionMap::of(strict, map, {1, 1, 1}); })
-          ->argument(),
-      "builder");
+}
+
+// Over a map that lies in device memory the numbers are those over the same map in plain memory,
+// either way round.
+TEST(BuilderConvolution, AMapInDeviceMemoryIsCopied) {
+  std::mt19937 random(16);
+  const ConvGeometry g{{3, 2, 2}, {2, 1, 1}, {1, 2, 1}};
+  const Members fine = cloud(random, 6, 90), coarse = cloud(random, 5, 70);
+  const auto numbers = [&](BatchedBuilder& builder, Direction direction) {
+    std::mt19937 same(17);
+    const bool forward = direction == Direction::Forward;
+    const GridBatch source = build(builder, forward ? fine : coarse);
+    const GridBatch target = build(builder, forward ? coarse : fine);
+    const KernelMap map = builder.kernel_map(source, target, g, direction);
+    const ConvolutionMap over = ConvolutionMap::of(builder, map, g.kernel);
+    const auto o = operands_of<float>(over, 3, 2, [&](std::size_t n) { return rough(same, n); });
+    const auto back =
+        operands_of<float>(over.transposed(), 3, 2, [&](std::size_t n) { return rough(same, n); });
+    return std::pair{gpu::convolve(over, o.input()),
+                     gpu::convolve(over.transposed(), back.input())};
+  };
+  for (const Direction direction : {Direction::Forward, Direction::Transposed}) {
+    BatchedBuilder host, strict = gpu::strict_builder();
+    const auto expected = numbers(host, direction);
+    EXPECT_GT(expected.first.size(), 0U);
+    EXPECT_EQ(numbers(strict, direction), expected);
+  }
 }
 
 TEST(BuilderConvolution, NothingIsFine) {

@@ -49,6 +49,37 @@ TEST(BuilderCosts, DoNotGrowWithTheBatch) {
   }
 }
 
+// hidden-sync: so of kernel maps, which synchronise once: complete, restricted, in both directions.
+TEST(BuilderCosts, OfMapsDoNotGrowWithTheBatch) {
+  const gpu::ConvGeometry geometries[] = {{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
+                                          {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}},
+                                          {{18, 2, 1}, {3, 1, 1}, {2, 1, 1}}};
+  for (const auto executor : {0, 1}) {
+    for (const gpu::ConvGeometry& g : geometries) {
+      std::vector<Counts> of_one;
+      for (const std::int64_t size : {1, 16, 48, 1000}) {
+        BatchedBuilder builder = executor == 0 ? BatchedBuilder() : gpu::strict_builder();
+        const GridBatch source = build(builder, alike(size));
+        const GridBatch complete = builder.conv_grid(source, g);
+        std::vector<Counts> found;
+        const auto count = [&] { found.push_back(counts(builder.costs())); };
+        builder.kernel_map(source, complete, g);
+        count();
+        builder.kernel_map(source, source, g);
+        count();
+        const auto map = builder.kernel_map(complete, source, g, gpu::Direction::Transposed);
+        count();
+        for (const Counts& of_map : found) EXPECT_EQ(of_map[1], 1);
+        builder.dense_map(map);
+        count();
+        EXPECT_EQ(found.back()[1], 0);
+        if (size == 1) of_one = found;
+        EXPECT_EQ(found, of_one) << "B = " << size;
+      }
+    }
+  }
+}
+
 // The strict executor is asked for the same as the host's; scratch differs a little, since work is
 // dealt out in other pieces.
 TEST(BuilderCosts, AreThoseOfTheAlgorithmNotOfTheExecutor) {

@@ -199,18 +199,73 @@ TEST(BuilderMap, ViewsNumberTheirOwnRows) {
   EXPECT_EQ(pairs_of(map), expected_pairs(picked(source, from), picked(target, to), g));
 }
 
+// Rows and taps around the sizes of words, warps and blocks: a line of voxels in each direction,
+// whose pairs a closed form knows, and in each tap the rows that a line has.
+TEST(BuilderMap, RowsAndTapsAtTheBordersOfWords) {
+  BatchedBuilder builder;
+  for (const std::int32_t rows : {1, 31, 32, 33, 63, 64, 65, 127, 128, 129}) {
+    for (const std::int64_t taps : {1, 17, 31, 32, 33, 64, 65, 127, 128}) {
+      for (const std::size_t axis : {0, 1, 2}) {
+        std::vector<Voxel> line;
+        Voxel end{-3, -3, -3};
+        (axis == 0 ? end.x : axis == 1 ? end.y : end.z) += rows - 1;
+        add_box(line, {-3, -3, -3}, end);
+        const GridBatch source = build(builder, {{}, line, {}});
+        ConvGeometry g;
+        g.kernel[axis] = taps;
+        const KernelMap map = builder.kernel_map(source, source, g);
+        ASSERT_EQ(map.taps(), taps);
+        for (std::int64_t t = 0; t < taps; ++t) {
+          const std::int64_t by = t - (taps - 1) / 2;
+          const std::int64_t from = map.offsets()[static_cast<std::size_t>(t)];
+          const std::int64_t to = map.offsets()[static_cast<std::size_t>(t + 1)];
+          ASSERT_EQ(to - from, std::max<std::int64_t>(0, rows - std::abs(by)));
+          for (std::int64_t i = from; i < to; ++i) {
+            const std::int64_t row = map.scatter()[i] + by;
+            if (from < i) {
+              ASSERT_LT(map.scatter()[i - 1], map.scatter()[i]);
+            }
+            ASSERT_EQ(map.gather()[i], row) << rows << " rows, tap " << t << " of " << taps;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A target of as many rows, and of as many in each member, is another target.
+TEST(BuilderMap, EqualSizesAreNotEqualTargets) {
+  BatchedBuilder builder;
+  const ConvGeometry g{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}};
+  const Members source{{{0, 0, 0}, {0, 0, 1}}, {{5, 5, 5}}};
+  const Members target{{{0, 0, 1}, {0, 0, 2}}, {{9, 9, 9}}};
+  const GridBatch from = build(builder, source);
+  EXPECT_EQ(pairs_of(builder.kernel_map(from, from, g)), expected_pairs(source, source, g));
+  const auto onto = pairs_of(builder.kernel_map(from, build(builder, target), g));
+  EXPECT_EQ(onto, expected_pairs(source, target, g));
+  EXPECT_EQ(onto, (std::vector<Pair>{{12, 0, 0}, {12, 1, 1}, {13, 1, 0}}));
+}
+
 TEST(BuilderMap, FixturesAndEdges) {
   BatchedBuilder builder;
-  std::vector<Voxel> cube;
-  add_box(cube, {0, 0, 0}, {15, 15, 15});
-  const GridBatch solid = build(builder, {cube});
+  std::vector<Voxel> small, large;
+  add_box(small, {0, 0, 0}, {7, 7, 7});
+  add_box(large, {0, 0, 0}, {15, 15, 15});
+  const GridBatch solid8 = build(builder, {small}), solid = build(builder, {large});
   const struct {
-    std::int64_t k, s, pairs;
-  } counted[] = {{4, 4, 4096}, {3, 1, 110592}, {2, 2, 4096}, {3, 2, 13824}, {4, 2, 32768}};
+    std::int64_t k, s, of_8, of_16;
+  } counted[] = {{4, 4, 512, 4096},
+                 {3, 1, 13824, 110592},
+                 {2, 2, 512, 4096},
+                 {3, 2, 1728, 13824},
+                 {4, 2, 4096, 32768}};
   for (const auto& c : counted) {
     const ConvGeometry g{{c.k, c.k, c.k}, {c.s, c.s, c.s}, {1, 1, 1}};
-    const KernelMap map = builder.kernel_map(solid, builder.conv_grid(solid, g), g);
-    EXPECT_EQ(map.pairs(), c.pairs) << "K " << c.k << ", S " << c.s;
+    const auto pairs = [&](const GridBatch& cube) {
+      return builder.kernel_map(cube, builder.conv_grid(cube, g), g).pairs();
+    };
+    EXPECT_EQ(pairs(solid8), c.of_8) << "K " << c.k << ", S " << c.s;
+    EXPECT_EQ(pairs(solid), c.of_16) << "K " << c.k << ", S " << c.s;
   }
   const ConvGeometry g{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}};
   const KernelMap none = builder.kernel_map(GridBatch(), GridBatch(), g);

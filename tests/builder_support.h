@@ -382,6 +382,26 @@ inline const std::vector<Pass>& passes() {
       {"merge", [](B& b, const O& o) { return b.merge(o.source, o.other); }},
       {"intersect", [](B& b, const O& o) { return b.intersect(o.source, o.other); }},
       {"subtract", [](B& b, const O& o) { return b.subtract(o.source, o.other); }},
+      {"conv K 2 S 2",
+       [](B& b, const O& o) { return b.conv_grid(o.source, {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}}); }},
+      {"conv K 3",
+       [](B& b, const O& o) { return b.conv_grid(o.source, {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}); }},
+      {"conv K 4 S 2",
+       [](B& b, const O& o) { return b.conv_grid(o.source, {{4, 4, 4}, {2, 2, 2}, {1, 1, 1}}); }},
+      {"conv mixed",
+       [](B& b, const O& o) { return b.conv_grid(o.source, {{3, 2, 6}, {2, 3, 1}, {1, 2, 3}}); }},
+      {"conv transposed K 3 S 2",
+       [](B& b, const O& o) {
+         return b.conv_transpose_grid(o.source, {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}});
+       }},
+      {"conv transposed, mixed",
+       [](B& b, const O& o) {
+         return b.conv_transpose_grid(o.source, {{3, 2, 6}, {2, 3, 1}, {1, 2, 3}});
+       }},
+      {"conv of a view",
+       [](B& b, const O& o) {
+         return b.conv_grid(o.source.view(o.picks), {{2, 3, 1}, {2, 2, 2}, {1, 1, 1}});
+       }},
       {"rebuild a view", [](B& b, const O& o) { return b.rebuild(o.source.view(o.picks)); }},
       {"refine a view",
        [](B& b, const O& o) { return b.refine(o.source.view(o.picks), {2, 1, 3}); }},

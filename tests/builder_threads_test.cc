@@ -6,7 +6,9 @@
 
 #include <thread>
 
+#include "gpu/plan.h"
 #include "gpu/strict_builder.h"
+#include "gpu/subm_conv.h"
 #include "tests/builder_support.h"
 
 namespace {
@@ -165,6 +167,117 @@ TEST(BuilderThreads, SeveralStreamsBuildAtOnce) {
         builder.to_host(builder.dilate_box(refined, {-1, -1, -1}, {1, 1, 1}));
   });
   for (const GridBatch& each : found) EXPECT_TRUE(same_bytes(each, wide));
+}
+
+// ---- plans and numbers
+
+std::vector<float> numbers_for(std::int64_t rows, std::int64_t channels, int first) {
+  std::vector<float> numbers(static_cast<std::size_t>(rows * channels));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>((static_cast<int>(i) * 7 + first) % 23) / 3;
+  }
+  return numbers;
+}
+
+/// All numbers of one plan: forward, the transposed way, and the gradients.
+std::vector<std::vector<float>> numbers_of(const gpu::Plan& plan, gpu::ConvolutionForm form,
+                                           gpu::Threads threads) {
+  gpu::ConvolutionOptions options;
+  options.form = form;
+  options.threads = threads;
+  const auto& k = plan.geometry().kernel;
+  const std::vector<float> weights = numbers_for(k[0] * k[1] * k[2], 2 * 3, 5);
+  const auto input = [&](const std::vector<float>& x, std::int64_t cin, std::int64_t cout) {
+    return gpu::ConvolutionInput<float>{{x, {static_cast<std::int64_t>(x.size()) / cin, cin}},
+                                        {weights, {cout, cin, k[0], k[1], k[2]}},
+                                        {}};
+  };
+  const auto x = numbers_for(plan.source().voxel_count(), 2, 1);
+  const auto y = numbers_for(plan.target().voxel_count(), 3, 2);
+  std::vector<std::vector<float>> all{plan.convolve(input(x, 2, 3), options),
+                                      plan.transposed().convolve(input(y, 3, 2), options)};
+  auto gradients = plan.gradients(input(x, 2, 3), {y, {plan.target().voxel_count(), 3}}, options);
+  all.insert(all.end(), {gradients.features, gradients.weights, gradients.bias});
+  return all;
+}
+
+// race: rows of one result on four threads, in both forms.
+TEST(BuilderThreads, NumbersOnSeveralThreadsAreTheSameBits) {
+  BuilderOptions serial;
+  serial.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(serial);
+  const GridBatch source = build(alone, rich_members());
+  for (const gpu::ConvGeometry& geometry :
+       {gpu::ConvGeometry{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, {{2, 3, 1}, {2, 2, 1}, {1, 1, 2}}}) {
+    const gpu::Plan plan = gpu::Plan::build(alone, source, geometry);
+    for (const auto form : {gpu::ConvolutionForm::PerTap, gpu::ConvolutionForm::Chunked}) {
+      EXPECT_EQ(numbers_of(plan, form, gpu::Threads::Own),
+                numbers_of(plan, form, gpu::Threads::Serial));
+    }
+  }
+}
+
+// One cache, builders of their own: plans that are asked for at once, let go of and built again,
+// names that are checked, and numbers over what another thread built.
+TEST(BuilderThreads, SeveralThreadsShareACacheOfPlans) {
+  BuilderOptions options;
+  options.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(options);
+  const GridBatch source = build(alone, rich_members());
+  const gpu::ConvGeometry geometries[] = {{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
+                                          {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}},
+                                          {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}};
+  const auto form = gpu::ConvolutionForm::PerTap;
+  const auto serial = gpu::Threads::Serial;
+  std::vector<std::vector<std::vector<float>>> expected;
+  for (const auto& geometry : geometries) {
+    expected.push_back(numbers_of(gpu::Plan::build(alone, source, geometry), form, serial));
+  }
+  gpu::PlanCache cache(2);  // one less than there are
+  cache.get_named("taken", alone, source, geometries[0]);
+  constexpr int kRounds = 12;
+  std::vector<int> right(kThreads, 0), refused(kThreads, 0);
+  at_once([&](int t) {
+    const auto mine = static_cast<std::size_t>(t);
+    BatchedBuilder builder(options);
+    for (int round = 0; round < kRounds; ++round) {
+      const auto g = static_cast<std::size_t>(round + t) % 3;
+      const gpu::Plan plan = cache.get(builder, source, geometries[g]);
+      right[mine] += numbers_of(plan, form, serial) == expected[g];
+      cache.get_named("level " + std::to_string(g), builder, source, geometries[g]);
+      try {
+        cache.get_named("taken", builder, source, geometries[1]);
+      } catch (const gpu::Error& error) {
+        refused[mine] += error.kind() == gpu::ErrorKind::InvalidArgument;
+      }
+    }
+  });
+  EXPECT_EQ(right, std::vector<int>(kThreads, kRounds));
+  EXPECT_EQ(refused, right);
+  EXPECT_LE(cache.size(), 2U);
+  EXPECT_GE(cache.hits() + cache.misses(), std::int64_t{kThreads} * kRounds * 2);
+}
+
+// Layers share a cache, and the map of a batch is built by whoever comes first.
+TEST(BuilderThreads, LayersOnSeveralThreadsShareTheirMaps) {
+  BuilderOptions options;
+  options.threads = gpu::Threads::Serial;
+  BatchedBuilder alone(options);
+  const GridBatch grid = build(alone, rich_members());
+  const auto plans = std::make_shared<gpu::PlanCache>();
+  gpu::SubMConv3dOptions layer_options;
+  layer_options.convolution.threads = gpu::Threads::Serial;
+  const gpu::SubMConv3d<float> layer(2, 3, layer_options, plans);
+  const auto x = numbers_for(grid.voxel_count(), 2, 3);
+  const gpu::Tensor<float> features{x, {grid.voxel_count(), 2}};
+  const auto expected = layer.forward(alone, grid, features);
+  plans->clear();
+  std::vector<std::vector<float>> found(kThreads);
+  at_once([&](int t) {
+    BatchedBuilder builder(options);
+    found[static_cast<std::size_t>(t)] = layer.forward(builder, grid, features);
+  });
+  for (const auto& of_thread : found) EXPECT_EQ(of_thread, expected);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "oracle/input/npy.h"
+#include "oracle/input/npz.h"
 
 namespace {
 
@@ -344,6 +345,52 @@ TEST_F(Cli, KernelMapsAreWrittenAndJudged) {
   refused({"kernel-map", source, "-K", "0", "-o", at("none.npz")}, "kernel_size");
   refused({"kernel-map", source, "-K", "2,2", "-o", at("none.npz")}, "-K");
   EXPECT_FALSE(fs::exists(at("none.npz")));
+}
+
+// [E-2] Every way in which a file can be no map is a difference or an error with a name.
+TEST_F(Cli, HostileMapsAreNamed) {
+  const std::string source = built();
+  using Numbers = std::vector<std::int64_t>;
+  const auto npy = [](const Numbers& values, std::vector<std::uint64_t> shape = {}) {
+    if (shape.empty()) shape = {values.size()};
+    return npy_bytes("<i8", shape, values);
+  };
+  // K = 1 onto itself: four pairs of one tap.
+  const Numbers rows{0, 1, 2, 3};
+  const auto judged = [&](const std::string& offsets, const std::string& gather,
+                          const std::string& scatter) {
+    NpzWriter writer({"write .npz", at("theirs.npz")});
+    writer.add("offsets", offsets);
+    writer.add("gather", gather);
+    writer.add("scatter", scatter);
+    writer.write();
+    return run({"check", "kernel-map", source, source, at("theirs.npz"), "-K", "1"});
+  };
+  const auto differs = [&](const Result& r, const std::string& what) {
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_NE(r.out.find(what), std::string::npos) << r.out;
+  };
+  const auto unreadable = [&](const Result& r, const std::string& what) {
+    EXPECT_EQ(r.code, 2) << r.out << r.err;
+    EXPECT_NE(r.err.find(what), std::string::npos) << r.err;
+  };
+  const std::string good = npy(rows);
+  EXPECT_EQ(judged(npy({0, 4}), good, good).code, 0);
+  differs(judged(npy({0, 4}), npy({0, 1, 2, 4}), good), "a source row out of range");
+  differs(judged(npy({0, 4}), good, npy({-1, 1, 2, 3})), "a target row out of range");
+  differs(judged(npy({0, 4}), npy({0, 1, 2, INT64_MIN}), good), "a source row out of range");
+  differs(judged(npy({0, 3}), good, good), "the last offset");
+  differs(judged(npy({4, 4}), good, good), "the first offset");
+  differs(judged(npy({0, INT64_MAX}), good, good), "the last offset");
+  differs(judged(npy({0, -4}), good, good), "decreasing offsets of tap 0");
+  differs(judged(npy({0, 4, 4}), good, good), "the number of offsets");
+  differs(judged(npy({}, {0}), good, good), "the number of offsets");
+  differs(judged(npy({0, 4}), npy({0, 1, 2}), good), "the lengths of gather and scatter");
+  unreadable(judged(npy({0, 4}, {1, 2}), good, good), "offsets is");
+  unreadable(judged(npy({0, 4}), npy(rows, {2, 2}), good), "gather is");
+  unreadable(judged(npy({0, 4}), good, npy_bytes("<f4", {4}, std::vector<float>(4))), "scatter is");
+  unreadable(judged(npy({0, 4}), good, npy({0, 1}, {4})), "scatter");
+  unreadable(judged("no array", good, good), "offsets");
 }
 
 TEST_F(Cli, ConvolutionsAreWrittenAndJudged) {

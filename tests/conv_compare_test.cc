@@ -105,6 +105,21 @@ TEST_F(Maps3, MissingExtraAndRepeatedPairsAreCountedByTap) {
   EXPECT_EQ(verdict.taps[0].at, (Triple{1, 1, 1}));
   EXPECT_EQ(verdict.taps[0].expected, 6);
   EXPECT_EQ(verdict.taps[0].actual, 6);
+  EXPECT_EQ(verdict.taps[0].first,
+            "a repeated pair: source row 0, (0,0,0) -> target row 0, (0,0,0)");
+  // [M-6] Every row is joined to itself and two to each other: (0,0,0)-(0,0,1)-(0,1,1) all meet.
+  ASSERT_EQ(verdict.coverage.size(), 2U);
+  EXPECT_EQ(verdict.coverage[0].side, "source");
+  EXPECT_EQ(verdict.coverage[0].expected, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(verdict.coverage[0].actual, (std::vector<std::int64_t>{0, 1, 3, 1, 1}));
+  EXPECT_EQ(verdict.coverage[1].side, "target");
+  const std::string text = text_verdict(verdict);
+  EXPECT_NE(text.find("source rows: 6, of which 0 in no pair, all in 1 ... 3"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("actual source rows: 6, of which 0 in no pair, all in 1 ... 4"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(json_verdict(verdict).find("\"coverage\""), std::string::npos);
 }
 
 TEST_F(Maps3, AWrongPartnerIsShownWithBothCoordinates) {
@@ -117,6 +132,8 @@ TEST_F(Maps3, AWrongPartnerIsShownWithBothCoordinates) {
   EXPECT_NE(verdict.first->actual.find("(-1,8,8)"), std::string::npos) << verdict.first->actual;
   EXPECT_NE(verdict.first->actual.find("(0,8,8)"), std::string::npos);
   EXPECT_NE(verdict.first->path.find("tap 13 (1,1,1)"), std::string::npos);
+  EXPECT_EQ(verdict.taps[0].first,
+            "an extra pair: source row 3, (-1,8,8) -> target row 5, (0,8,8)");
 }
 
 TEST_F(Maps3, APairUnderAnotherTapIsMissingThereAndExtraHere) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <tuple>
 
+#include "reference/brute_force_conv.h"
 #include "reference/canonical_order.h"
 #include "reference/conv_relation.h"
 #include "reference/conv_support.h"
@@ -277,6 +279,38 @@ TEST(KernelMaps, Coverage) {
     const Batch complete = conv_grid(source, kernel);
     EXPECT_TRUE(target_coverage(kernel_map(source, complete, kernel, Direction::Forward))
                     .uncovered.empty());
+  }
+}
+
+// [M-6] The second reference counts in the boxes, without a map.
+TEST(KernelMaps, BothReferencesCountTheSamePairs) {
+  std::mt19937 random(23);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  const auto cloud = [&](int n) {
+    std::vector<Voxel> voxels;
+    const auto at = [&] { return static_cast<std::int32_t>(draw(-9, 9)); };
+    for (int i = 0; i < n; ++i) voxels.push_back({at(), at(), at()});
+    return voxels;
+  };
+  for (int round = 0; round < 60; ++round) {
+    Kernel kernel;
+    for (std::size_t a = 0; a < 3; ++a) {
+      kernel.size[a] = draw(1, 6);
+      kernel.stride[a] = draw(1, 5);
+      kernel.dilation[a] = draw(1, 3);
+    }
+    const Batch source = batch_of({cloud(80), {}, cloud(20)});
+    for (const Direction direction : {Direction::Forward, Direction::Transposed}) {
+      for (const Batch& target : {complete_target(source, kernel, direction),
+                                  batch_of({cloud(50), cloud(5), cloud(60)}), source}) {
+        const KernelMap map = kernel_map(source, target, kernel, direction);
+        const auto counted = brute_force::coverage(source, target, kernel, direction);
+        ASSERT_EQ(source_coverage(map), counted.source);
+        ASSERT_EQ(target_coverage(map), counted.target);
+      }
+    }
   }
 }
 

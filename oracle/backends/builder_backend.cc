@@ -329,10 +329,6 @@ class BuilderBackend : public Backend {
   Answer answered(const Case& question) const {
     gpu::BatchedBuilder builder = make_();
     switch (question.op) {
-      case Op::Convolution:
-      case Op::ConvolutionGradients:
-        if (builder.works_in_host_memory()) break;
-        return NotImplemented{"the batched builder computes no features in device memory"};
       case Op::MapAfter:
         return question.mapped == Op::ConvGrid || question.mapped == Op::ConvTransposeGrid
                    ? strided(question)

@@ -10,6 +10,8 @@
 #include "oracle/cli/conv_files.h"
 #include "oracle/cli/operation.h"
 #include "oracle/cli/terminal.h"
+#include "oracle/compare_conv.h"
+#include "oracle/report.h"
 
 namespace leafproof::oracle::cli {
 namespace {
@@ -40,10 +42,16 @@ int run(const Options& options) {
   if (const auto* error = std::get_if<Error>(&rows)) throw *error;
   write_answer(options.output, question, answer, rows);
   const std::string file = plain(options.output.string());
-  if (const auto* map = std::get_if<KernelMapAnswer>(&answer))
+  if (const auto* map = std::get_if<KernelMapAnswer>(&answer)) {
     fmt::print("{}: {}, {}, by {}\n", file, counted(map->map.offsets.size() - 1, "tap"),
                counted(map->map.gather.size(), "pair"), options.backend);
-  else if (const auto* dense = std::get_if<DenseMapAnswer>(&answer))
+    // [M-6]
+    const auto cover = [](const char* side, const auto& column, std::int64_t side_rows) {
+      fmt::print("  {}\n", text_coverage(side, degree_histogram(column, side_rows)));
+    };
+    cover("source", map->map.gather, map->map.source_rows);
+    cover("target", map->map.scatter, map->map.target_rows);
+  } else if (const auto* dense = std::get_if<DenseMapAnswer>(&answer))
     fmt::print("{}: {}, {}, by {}\n", file,
                counted(static_cast<std::uint64_t>(dense->map.taps), "tap"),
                counted(static_cast<std::uint64_t>(dense->map.rows), "row"), options.backend);

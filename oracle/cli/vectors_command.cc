@@ -125,10 +125,8 @@ void add_vectors(CLI::App& app, int& exit_code) {
   command->description(
       "Runs every .json file of DIR (or the one file) in the format of docs/spec.md [F] and prints "
       "`N passed, M failed, K not implemented` per file and in total. Fails when one failed, or "
-      "was "
-      "not implemented without --skip; where brute_force says that its box does not suffice, or "
-      "the "
-      "builder that it computes no features, that is counted and accepted.");
+      "was not implemented without --skip; where brute_force says that its box does not suffice, "
+      "that is counted and accepted.");
   command->add_option("DIR", options->folder, "a folder of vectors, or one file")->required();
   command
       ->add_option("--backend", options->backends,
