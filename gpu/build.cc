@@ -110,6 +110,7 @@ GridBatch finish(const PassPlan& plan, const Placement& placement,
     info.map = plan.maps[m];
     info.name = plan.names[m];
   }
+  holds_batch(memory);
   storage->memory = std::move(memory);
   return GridBatch(std::move(storage));
 }

@@ -133,6 +133,9 @@ struct ZeroMasks {
     std::uint64_t* mask = masks + i * words;
     for (int w = team.rank(); w < words; w += team.size()) mask[w] = 0;
   }
+  LEAFPROOF_HD void run(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t w = begin * words; w < end * words; ++w) masks[w] = 0;
+  }
 };
 
 /// ORs the lower nodes in a box of them into the masks of their uppers.

@@ -70,6 +70,16 @@ void system_release(void*, void* memory, std::size_t bytes) {
   }
 }
 
+/// What gives a block back.
+struct Release {
+  Allocator allocator;
+  std::size_t bytes;
+  bool batch = false;
+  void operator()(std::byte* block) const {
+    (batch ? allocator.release_batch : allocator.release)(allocator.context, block, bytes);
+  }
+};
+
 }  // namespace
 
 Allocator system_allocator() {
@@ -84,9 +94,12 @@ std::shared_ptr<std::byte> allocate_shared(const Allocator& allocator, std::size
     throw Error(ErrorKind::OutOfMemory, "allocate", "bytes", std::to_string(bytes),
                 "the allocator has no such block");
   }
-  return {static_cast<std::byte*>(memory), [allocator, bytes](std::byte* block) {
-            allocator.release(allocator.context, block, bytes);
-          }};
+  return {static_cast<std::byte*>(memory), Release{allocator, bytes}};
+}
+
+void holds_batch(const std::shared_ptr<std::byte>& memory) {
+  auto* release = std::get_deleter<Release>(memory);
+  if (release != nullptr && release->allocator.release_batch != nullptr) release->batch = true;
 }
 
 Workspace::Workspace(Allocator allocator) : allocator_(allocator) {}

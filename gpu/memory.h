@@ -17,6 +17,9 @@ struct Allocator {
   void* (*allocate)(void* context, std::size_t bytes, bool* zeroed);
   void (*release)(void* context, void* memory, std::size_t bytes);
   void* context = nullptr;
+  /// When set, called instead of `release` for a block that holds a finished batch [G-6]; see
+  /// ResultPool.
+  void (*release_batch)(void* context, void* memory, std::size_t bytes) = nullptr;
 };
 
 /// Fresh zeroed pages of the system from 1 MiB on, huge ones (where the system has them to give)
@@ -26,6 +29,9 @@ Allocator system_allocator();
 /// A block from an Allocator, given back when the last owner lets go.
 std::shared_ptr<std::byte> allocate_shared(const Allocator& allocator, std::size_t bytes,
                                            bool* zeroed);
+
+/// Notes that a block of allocate_shared() holds a finished batch, for its release.
+void holds_batch(const std::shared_ptr<std::byte>& memory);
 
 /// Scratch for one build at a time: blocks are handed out one after the other and all taken back by
 /// reset(). Keeps its memory, so that a second build of the same size allocates nothing; contents

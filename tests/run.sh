@@ -116,7 +116,8 @@ if [[ -n $all ]]; then
   check verify build/bin/leafproof verify
   check clang build clang "$kinds"
   check minimal build minimal needed leafproof
-  check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test
-  check tsan sanitized tsan builder_threads_test
+  check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test \
+    builder_pool_test
+  check tsan sanitized tsan builder_threads_test builder_pool_test
 fi
 closing_line

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gpu/result_pool.h"
+
 namespace leafproof::gpu::benchmarks {
 namespace {
 
@@ -168,11 +170,13 @@ Setting::Setting(Workload given) : workload(std::move(given)) {
 
 Row measure(const Setting& setting, Pass pass, const Effort& effort, bool serial) {
   const Workload& workload = setting.workload;
-  BuilderOptions by_mask, by_sort, one_thread, reused;
+  BuilderOptions by_mask, by_sort, one_thread, reused, pooled;
   by_sort.engine = Engine::Sort;
   one_thread.threads = Threads::Serial;
   KeptBlock kept;
   reused.allocator = kept.allocator();
+  ResultPool pool;
+  pooled.allocator = pool.allocator();
 
   BatchedBuilder mask(by_mask), sort(by_sort);
   run(sort, setting, pass);
@@ -206,6 +210,7 @@ Row measure(const Setting& setting, Pass pass, const Effort& effort, bool serial
   add_builder(who::kMask, by_mask);
   add_builder(who::kSort, by_sort);
   add_builder(who::kReused, reused);
+  add_builder(who::kPooled, pooled);
   if (serial) add_builder(who::kSerial, one_thread);
   add_zero(who::kZeroFresh, plain_pages(), true);
   add_zero(who::kZeroOwn, system_allocator(), true);

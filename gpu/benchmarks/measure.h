@@ -26,6 +26,7 @@ namespace who {
 inline constexpr const char* kMask = "mask";           // the builder, default engine
 inline constexpr const char* kSort = "sort";           // the builder, the other engine
 inline constexpr const char* kReused = "mask-reused";  // result into the last one's dirty memory
+inline constexpr const char* kPooled = "mask-pooled";  // result from a ResultPool, and back into it
 inline constexpr const char* kSerial = "mask-1-thread";
 inline constexpr const char* kZeroFresh = "zero-fresh";  // memory just mapped, in small pages
 inline constexpr const char* kZeroOwn = "zero-own";      // just allocated as the builder's results

@@ -120,14 +120,22 @@ std::string by_family(const std::vector<Row>& all, const Cells& heading, const F
 std::string beside_others(const std::vector<Row>& all) {
   return "### Beside the tools of others\n\n" +
          wrapped(
-             "Milliseconds. `mask`, `sort`: the builder by either engine, into new memory. "
-             "`NanoVDB`, `OpenVDB`: each member alone, converted, merged. `times`: the better of "
-             "those two over `mask`.") +
-         by_family(all, {"mask", "sort", "NanoVDB", "OpenVDB", "times"}, [](const Row& row) {
-           const double mask = ms(row, who::kMask);
-           return Cells{number(mask), number(ms(row, who::kSort)), number(ms(row, who::kNanovdb)),
-                        number(ms(row, who::kOpenvdb)), ratio(best_of_others(row), mask)};
-         });
+             "Milliseconds. `mask`, `sort`: the builder by either engine, into new memory; "
+             "`pooled`: by `mask`, from a ResultPool and back into it. `NanoVDB`, `OpenVDB`: each "
+             "member alone, converted, merged. Then how many times as long the better of those two "
+             "takes as `mask` and as `pooled`.") +
+         by_family(all, {"mask", "sort", "pooled", "NanoVDB", "OpenVDB", "of mask", "of pooled"},
+                   [](const Row& row) {
+                     const double mask = ms(row, who::kMask), pooled = ms(row, who::kPooled);
+                     const double others = best_of_others(row);
+                     return Cells{number(mask),
+                                  number(ms(row, who::kSort)),
+                                  number(pooled),
+                                  number(ms(row, who::kNanovdb)),
+                                  number(ms(row, who::kOpenvdb)),
+                                  ratio(others, mask),
+                                  ratio(others, pooled)};
+                   });
 }
 
 std::string beside_zeros(const std::vector<Row>& all) {

@@ -35,7 +35,8 @@ Workload shells(double radius, std::int64_t members, bool around_origin) {
   workload.family = std::string(small ? "small" : "large") + (around_origin ? "-origin" : "-tile");
   workload.what = std::string("Shells of ") + (small ? "7,370" : "20,406") + " voxels, " +
                   (around_origin ? "around the origin (8 root tiles each)" : "in one root tile");
-  const int base = around_origin ? 0 : 1024;
+  // In a tile as a voxelised object lies, with its least coordinates about 0.
+  const int base = around_origin ? 0 : static_cast<int>(radius) + 1;
   for (std::int64_t m = 0; m < members; ++m) {
     const auto i = static_cast<int>(m);
     workload.append(shell(radius, {base + i % 7, base + i % 5, base + i % 3}));
