@@ -353,13 +353,13 @@ TEST_F(Cli, HostileMapsAreNamed) {
   using Numbers = std::vector<std::int64_t>;
   const auto npy = [](const Numbers& values, std::vector<std::uint64_t> shape = {}) {
     if (shape.empty()) shape = {values.size()};
-    return npy_bytes("<i8", shape, values);
+    return leafproof::oracle::npy_bytes("<i8", shape, values);
   };
   // K = 1 onto itself: four pairs of one tap.
   const Numbers rows{0, 1, 2, 3};
   const auto judged = [&](const std::string& offsets, const std::string& gather,
                           const std::string& scatter) {
-    NpzWriter writer({"write .npz", at("theirs.npz")});
+    leafproof::oracle::NpzWriter writer({"write .npz", at("theirs.npz")});
     writer.add("offsets", offsets);
     writer.add("gather", gather);
     writer.add("scatter", scatter);
@@ -388,7 +388,9 @@ TEST_F(Cli, HostileMapsAreNamed) {
   differs(judged(npy({0, 4}), npy({0, 1, 2}), good), "the lengths of gather and scatter");
   unreadable(judged(npy({0, 4}, {1, 2}), good, good), "offsets is");
   unreadable(judged(npy({0, 4}), npy(rows, {2, 2}), good), "gather is");
-  unreadable(judged(npy({0, 4}), good, npy_bytes("<f4", {4}, std::vector<float>(4))), "scatter is");
+  unreadable(
+      judged(npy({0, 4}), good, leafproof::oracle::npy_bytes("<f4", {4}, std::vector<float>(4))),
+      "scatter is");
   unreadable(judged(npy({0, 4}), good, npy({0, 1}, {4})), "scatter");
   unreadable(judged("no array", good, good), "offsets");
 }

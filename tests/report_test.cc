@@ -223,7 +223,7 @@ TEST(ReportJson, StableKeys) {
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]),
       (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated", "differences",
-             "members", "voxels", "not_compared", "counted", "taps", "largest_error"}));
+             "members", "voxels", "not_compared", "counted", "taps", "coverage", "largest_error"}));
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]["first"]),
       (Names{"clause", "what", "member", "coordinate", "path", "expected", "actual", "window"}));
