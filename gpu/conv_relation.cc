@@ -43,7 +43,7 @@ void check_geometry(const char* operation, const ConvGeometry& geometry) {
 }
 
 void check_submanifold(const char* operation, const ConvGeometry& geometry) {
-  check_geometry(operation, geometry);
+  // What the operation never takes comes before limits, which are a matter of size [K-7].
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (geometry.kernel[axis] % 2 == 0) {
       throw Error(ErrorKind::InvalidArgument, operation, "kernel", text_of(geometry.kernel),
@@ -54,6 +54,7 @@ void check_submanifold(const char* operation, const ConvGeometry& geometry) {
                   "a submanifold map has no stride");
     }
   }
+  check_geometry(operation, geometry);
 }
 
 void forward_axes(const ConvGeometry& geometry, AxisRelation (&axes)[3]) {

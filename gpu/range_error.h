@@ -11,20 +11,22 @@ namespace leafproof::gpu {
 
 /// A leaf on its way to the host.
 struct LeafCopy {
-  LeafMask mask;   // the voxels that count
-  LeafMask whole;  // all of them: rows number these
+  LeafMask leaving;  // the voxels that have a result outside; of the masked, where there is a mask
+  LeafMask whole;    // all of them: rows number these
   Coord at;
   std::int64_t member, first_row;
 };
 
+/// Which voxels leave the lattice is found where the tables of the relation are.
 struct CopyLeaf {
   SourceView source;
+  Relation relation;
   std::int64_t leaf;
   LeafCopy* to;
   LEAFPROOF_HD void operator()(std::int64_t) const {
     const auto place = source.leaf_place(leaf);
-    to->mask = source.mask(place);
     to->at = leaf_coord(source.leaf(place));
+    to->leaving = relation.leaving(to->at, source.mask(place));
     to->whole = mask_of(source.leaf(place));
     to->member = place.member;
     to->first_row = source.members[place.member].first_row +
@@ -49,13 +51,13 @@ template <Executor E>
 [[noreturn]] void throw_out_of_range(E& executor, const PassPlan& plan, const RelationRule& rule,
                                      std::uint64_t leaf) {
   auto* device = scratch<LeafCopy>(executor, 1);
-  executor.for_each_index({1}, CopyLeaf{rule.source, static_cast<std::int64_t>(leaf), device}, 1);
+  executor.for_each_index(
+      {1}, CopyLeaf{rule.source, rule.relation, static_cast<std::int64_t>(leaf), device}, 1);
   LeafCopy copy;
   executor.read_back(&copy, device, sizeof copy);
   std::int64_t row = copy.first_row;
-  const LeafMask leaving = rule.relation.leaving(copy.at, copy.mask);
   for (int x = 0; x < 8; ++x) {
-    for (std::uint64_t bits = leaving.word[x]; bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = copy.leaving.word[x]; bits != 0; bits &= bits - 1) {
       const int yz = lowest_bit(bits);
       const Coord voxel{copy.at.x * 8 + x, copy.at.y * 8 + (yz >> 3), copy.at.z * 8 + (yz & 7)};
       const Box image = rule.relation.image({voxel, voxel});

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "gpu/strict_builder.h"
 #include "tests/builder_support.h"
 
 namespace {
@@ -174,6 +175,22 @@ TEST(BuilderConv, RefusesOnlyWhatHasAResultOutside) {
                     [&] { builder.conv_transpose_grid(batch, transposed); });
     EXPECT_EQ(error->member(), 1);
   });
+}
+
+// device-dereference: which voxel it is, is found where the relation's tables are: with a stride
+// the host cannot tell without them.
+TEST(BuilderConv, RefusesOnADeviceToo) {
+  const Members source{{{0, 0, 0}}, {{4, 4, 4}, {INT32_MAX, 2, 0}}};
+  const ConvGeometry g{{2, 3, 1}, {1, 2, 1}, {3, 1, 1}};
+  const auto refused = [&](BatchedBuilder builder) {
+    const GridBatch batch = build(builder, source);
+    return refusal(gpu::ErrorKind::OutOfRange, [&] { builder.conv_grid(batch, g); });
+  };
+  const auto host = refused(BatchedBuilder()), strict = refused(gpu::strict_builder());
+  ASSERT_TRUE(host && strict);
+  EXPECT_EQ(host->member(), 1);
+  EXPECT_EQ(host->row(), 2);
+  EXPECT_EQ(std::string(strict->what()), host->what());
 }
 
 TEST(BuilderConv, RefusesGeometriesBeyondTheLimits) {

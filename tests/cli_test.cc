@@ -340,6 +340,11 @@ TEST_F(Cli, KernelMapsAreWrittenAndJudged) {
       run({"check", "kernel-map", source, at("dense.npz"), "-K", "2", "-S", "2", "--dense"}).code,
       0);
   refused({"check", "kernel-map", source, at("dense.npz"), "-K", "2", "-S", "2"}, "offsets");
+  r = run({"kernel-map", source, "-K", "2,1,2", "-S", "2,3,1", "-o", at("sparse.npz")});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("no tap reaches the fine voxels whose y is 1, 2 modulo 3"),
+            std::string::npos)
+      << r.err;
   refused({"check", "kernel-map", source, at("points.xyz"), "-K", "2"}, "zip");
   refused({"kernel-map", source, "-o", at("none.npz")}, "-K");
   refused({"kernel-map", source, "-K", "0", "-o", at("none.npz")}, "kernel_size");

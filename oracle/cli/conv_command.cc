@@ -1,6 +1,7 @@
 // `leafproof kernel-map` and `leafproof convolve`: what a convolution needs of topology, and its
 // numbers, computed by a backend and written as .npz.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include "oracle/cli/terminal.h"
 #include "oracle/compare_conv.h"
 #include "oracle/report.h"
+#include "reference/conv_relation.h"
 
 namespace leafproof::oracle::cli {
 namespace {
@@ -22,6 +24,15 @@ struct Options {
   std::filesystem::path output;
   std::string backend = "reference";
 };
+
+/// [P-3] A geometry that steps over fine voxels is legal, and seldom meant.
+void say_what_is_missed(const Kernel& kernel) {
+  const auto missed = reference::missed_residues(kernel);
+  for (std::size_t a = 0; a < 3; ++a)
+    if (!missed[a].empty())
+      say(fmt::format("no tap reaches the fine voxels whose {} is {} modulo {} [P-3]", "xyz"[a],
+                      fmt::join(missed[a], ", "), kernel.stride[a]));
+}
 
 int run(const Options& options) {
   check_output({options.operation.op, options.output});
@@ -41,6 +52,7 @@ int run(const Options& options) {
       options.backend == "reference" ? answer : make_backend("reference")->answer(question);
   if (const auto* error = std::get_if<Error>(&rows)) throw *error;
   write_answer(options.output, question, answer, rows);
+  say_what_is_missed(question.kernel);
   const std::string file = plain(options.output.string());
   if (const auto* map = std::get_if<KernelMapAnswer>(&answer)) {
     fmt::print("{}: {}, {}, by {}\n", file, counted(map->map.offsets.size() - 1, "tap"),
