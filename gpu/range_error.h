@@ -46,10 +46,29 @@ struct FindOutOfRange {
   }
 };
 
-/// Throws the refusal for source leaf `leaf`.
+/// The least result on one axis of a voxel that has some, or where that is in the lattice the
+/// greatest: results lie in a row, so one that is outside is one of these. `cut` is added, up to
+/// the nearest number where 64 bits cannot hold the sum.
+inline std::int64_t worst_result(const AxisRelation& axis, std::int64_t at, std::int64_t cut) {
+  std::int64_t least = 0, greatest = 0;
+  bool found = false;
+  for (std::int64_t i = 0; i < axis.count; ++i) {
+    const std::int64_t multiple = axis.factor * at + axis.first + i * axis.step;
+    if (multiple % axis.stride != 0) continue;
+    greatest = multiple / axis.stride;
+    if (!found) least = greatest;
+    found = true;
+  }
+  const std::int64_t result = in_lattice(least) ? greatest : least;
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(result, cut, &sum)) return cut < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
+/// Throws the refusal for source leaf `leaf`. `axes`: what the relation of the rule was made of.
 template <Executor E>
 [[noreturn]] void throw_out_of_range(E& executor, const PassPlan& plan, const RelationRule& rule,
-                                     std::uint64_t leaf) {
+                                     const AxisRelation (&axes)[3], std::uint64_t leaf) {
   auto* device = scratch<LeafCopy>(executor, 1);
   executor.for_each_index(
       {1}, CopyLeaf{rule.source, rule.relation, static_cast<std::int64_t>(leaf), device}, 1);
@@ -60,21 +79,14 @@ template <Executor E>
     for (std::uint64_t bits = copy.leaving.word[x]; bits != 0; bits &= bits - 1) {
       const int yz = lowest_bit(bits);
       const Coord voxel{copy.at.x * 8 + x, copy.at.y * 8 + (yz >> 3), copy.at.z * 8 + (yz & 7)};
-      const Box image = rule.relation.image({voxel, voxel});
-      const auto worse = [](std::int64_t low, std::int64_t high, std::int64_t cut) {
-        const std::int64_t result = in_lattice(low) ? high : low;
-        std::int64_t sum = 0;  // or the nearest number where 64 bits cannot hold it
-        if (__builtin_add_overflow(result, cut, &sum)) return cut < 0 ? INT64_MIN : INT64_MAX;
-        return sum;
-      };
       const auto text = [](std::int64_t a, std::int64_t b, std::int64_t c) {
         return "(" + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c) + ")";
       };
       throw Error(ErrorKind::OutOfRange, plan.operation, "voxel", text(voxel.x, voxel.y, voxel.z),
                   "its result " +
-                      text(worse(image.min.x, image.max.x, plan.cut.x),
-                           worse(image.min.y, image.max.y, plan.cut.y),
-                           worse(image.min.z, image.max.z, plan.cut.z)) +
+                      text(worst_result(axes[0], voxel.x, plan.cut.x),
+                           worst_result(axes[1], voxel.y, plan.cut.y),
+                           worst_result(axes[2], voxel.z, plan.cut.z)) +
                       " is outside the 32-bit lattice",
                   copy.member, row + popcount(copy.whole.word[x] & bits_below(yz)));
     }

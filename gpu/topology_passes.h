@@ -140,13 +140,13 @@ GridBatch PassesOn<Inner>::by_relation(const GridBatch& source, PassPlan plan,
     executor.for_each_index({rule.source.leaves}, FindOutOfRange{rule}, discovery::kMedium);
     std::uint64_t leaf = kInRange;
     executor.read_back(&leaf, flag, sizeof leaf);
-    throw_out_of_range(executor, plan, rule, leaf);
+    throw_out_of_range(executor, plan, rule, axes, leaf);
   }
   const auto bind = [may_leave](Rule& bound_rule, std::uint64_t* flag) {
     if (may_leave) bound_rule.first_out_of_range = flag;
   };
   const auto check = [&](std::uint64_t leaf) {
-    if (leaf != kInRange) throw_out_of_range(executor, plan, rule, leaf);
+    if (leaf != kInRange) throw_out_of_range(executor, plan, rule, axes, leaf);
   };
   return build(executor, rule, plan, settings_, bind, check);
 }

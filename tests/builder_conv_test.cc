@@ -193,6 +193,16 @@ TEST(BuilderConv, RefusesOnADeviceToo) {
   EXPECT_EQ(std::string(strict->what()), host->what());
 }
 
+// [L-5] The result that is named is one that the voxel has: with S = 2 and D = 3 not every number
+// between two results is one. Of y = 3 they are (7 - 3t) / 2 where that is whole: 2 and -1.
+TEST(BuilderConv, NamesAResultThatTheVoxelHas) {
+  BatchedBuilder builder;
+  const GridBatch batch = build(builder, {{{INT32_MAX, 3, 0}}});
+  const ConvGeometry g{{3, 4, 1}, {1, 2, 1}, {1, 3, 1}};
+  const auto error = refusal(gpu::ErrorKind::OutOfRange, [&] { builder.conv_grid(batch, g); });
+  EXPECT_EQ(error->reason(), "its result (2147483648, 2, 0) is outside the 32-bit lattice");
+}
+
 TEST(BuilderConv, RefusesGeometriesBeyondTheLimits) {
   BatchedBuilder builder;
   const GridBatch batch = build(builder, {{{0, 0, 0}}});
