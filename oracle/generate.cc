@@ -12,8 +12,8 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/choice_source.h"
 #include "oracle/generate_conv.h"
-#include "oracle/random.h"
 #include "oracle/shapes.h"
 #include "reference/canonical_order.h"
 #include "reference/error.h"
@@ -52,14 +52,14 @@ std::string text(Triple t) {
 
 /// One value for every axis, or one per axis.
 template <class Draw>
-Triple per_axis(Random& r, Draw draw) {
+Triple per_axis(ChoiceSource& r, Draw draw) {
   Triple t{};
   const bool isotropic = r.one_in(2);
   for (std::size_t a = 0; a < 3; ++a) t[a] = a > 0 && isotropic ? t[0] : draw();
   return t;
 }
 
-void draw_refine_factor(Case& c, Random& r, bool safe) {
+void draw_refine_factor(Case& c, ChoiceSource& r, bool safe) {
   c.factor = per_axis(
       r, [&] { return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64}); });
   if (safe) c.factor = per_axis(r, [&] { return r.between(1, 5); });
@@ -72,7 +72,7 @@ void draw_refine_factor(Case& c, Random& r, bool safe) {
   }
 }
 
-void draw_coarsen_factor(Case& c, Random& r, bool safe) {
+void draw_coarsen_factor(Case& c, ChoiceSource& r, bool safe) {
   c.factor = per_axis(r, [&] {
     return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64, 127, 128, 129});
   });
@@ -82,7 +82,7 @@ void draw_coarsen_factor(Case& c, Random& r, bool safe) {
                               std::int64_t{1} << 40, kMax64});
 }
 
-void draw_dilation(Case& c, Random& r, bool safe) {
+void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
   switch (r.between(0, safe ? 6 : 8)) {
     case 0:
     case 1:
@@ -130,7 +130,7 @@ void draw_dilation(Case& c, Random& r, bool safe) {
   }
 }
 
-void draw_erosion(Case& c, Random& r) {
+void draw_erosion(Case& c, ChoiceSource& r) {
   switch (r.between(0, 4)) {
     case 0:
     case 1:
@@ -153,7 +153,7 @@ void draw_erosion(Case& c, Random& r) {
   }
 }
 
-void draw_parameters(Case& c, Random& r, bool safe) {
+void draw_parameters(Case& c, ChoiceSource& r, bool safe) {
   if (c.op == Op::Refine) draw_refine_factor(c, r, safe);
   if (c.op == Op::Coarsen) draw_coarsen_factor(c, r, safe);
   if (c.op == Op::DilateBox) draw_dilation(c, r, safe);
@@ -162,7 +162,7 @@ void draw_parameters(Case& c, Random& r, bool safe) {
 }
 
 /// Where members lie so that the *result* meets the boundaries, and how many voxels they may have.
-Place place_for(const Case& c, Random& r, bool safe) {
+Place place_for(const Case& c, ChoiceSource& r, bool safe) {
   Place place;
   place.ends = !safe;
   // One case in 16 is larger than the others.
@@ -187,7 +187,7 @@ Place place_for(const Case& c, Random& r, bool safe) {
 // --------------------------------------------------------------------------------------
 
 /// Which members are empty. Cases 0 ... 30 have every pattern of 0 to 4 members, and so on round.
-std::vector<bool> draw_emptiness(Random& r, std::uint64_t number) {
+std::vector<bool> draw_emptiness(ChoiceSource& r, std::uint64_t number) {
   if (r.one_in(10)) {
     std::vector<bool> empty(
         static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33})));
@@ -200,7 +200,7 @@ std::vector<bool> draw_emptiness(Random& r, std::uint64_t number) {
   return empty;
 }
 
-std::array<double, 3> draw_sizes(Random& r) {
+std::array<double, 3> draw_sizes(ChoiceSource& r) {
   const auto draw = [&] {
     return r.pick<double>({1, 1, 0.5, 2, 0.25, 0.1, 0.05, 1.0 / 3, 3, 1e-3, 1024, 0.013});
   };
@@ -210,7 +210,7 @@ std::array<double, 3> draw_sizes(Random& r) {
   return sizes;
 }
 
-Map draw_map(Random& r) {
+Map draw_map(ChoiceSource& r) {
   Map map;
   if (r.one_in(5)) return map;
   map.voxel_size = draw_sizes(r);
@@ -219,7 +219,7 @@ Map draw_map(Random& r) {
   return map;
 }
 
-std::string draw_name(Random& r, std::size_t member) {
+std::string draw_name(ChoiceSource& r, std::size_t member) {
   switch (r.between(0, 5)) {
     case 0:
       return "";
@@ -253,20 +253,20 @@ const Shape& shape_of(std::uint64_t number) {
   return shapes()[number % shapes().size()];
 }
 
-const Shape& draw_shape(Random& r, bool ends) {
+const Shape& draw_shape(ChoiceSource& r, bool ends) {
   for (;;) {
     const Shape& shape = r.pick(shapes());
     if (ends || !shape.needs_ends) return shape;
   }
 }
 
-std::vector<Voxel> draw_member(const Case& c, Random& r, const Shape& shape, Place place) {
+std::vector<Voxel> draw_member(const Case& c, ChoiceSource& r, const Shape& shape, Place place) {
   if (c.op == Op::ErodeBox && r.one_in(3)) return make_erodible(r, place, c.lo, c.hi);
   place.budget = std::max<std::int64_t>(1, place.budget / r.pick<std::int64_t>({1, 1, 4, 64}));
   return make_member(r, shape, place);
 }
 
-void draw_members(Case& c, Random& r, const Shape& first, Place place,
+void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
                   const std::vector<bool>& empty) {
   const auto live = std::count(empty.begin(), empty.end(), false);
   place.budget = std::max<std::int64_t>(1, place.budget / std::max<std::int64_t>(1, live));
@@ -292,7 +292,7 @@ void draw_members(Case& c, Random& r, const Shape& first, Place place,
 // -----------------------------------------------------------------
 
 /// Raw lists: every order, repeats adjacent and far apart.
-void unsort(Batch& batch, Random& r) {
+void unsort(Batch& batch, ChoiceSource& r) {
   for (auto& list : batch.members) {
     const std::size_t size = list.size();
     const std::int64_t repeat = r.pick<std::int64_t>({0, 1, 3});  // one voxel in so many
@@ -311,7 +311,7 @@ void unsort(Batch& batch, Random& r) {
 }
 
 /// Points in the cells of the drawn voxels: centres, exact halves and their neighbours, anything.
-void make_points(Case& c, Random& r) {
+void make_points(Case& c, ChoiceSource& r) {
   unsort(c.source, r);
   const double below = std::nextafter(0.5, 0.0);
   for (std::size_t i = 0; i < c.source.size(); ++i) {
@@ -334,7 +334,7 @@ void make_points(Case& c, Random& r) {
   }
 }
 
-std::vector<std::int64_t> draw_view(Random& r, std::int64_t members) {
+std::vector<std::int64_t> draw_view(ChoiceSource& r, std::int64_t members) {
   std::vector<std::int64_t> view;
   if (members == 0) return view;
   const std::int64_t kind = r.between(0, 5);
@@ -366,7 +366,7 @@ std::vector<const std::vector<Voxel>*> read_members(const Case& c) {
   return members;
 }
 
-Masks draw_mask(const Case& c, Random& r) {
+Masks draw_mask(const Case& c, ChoiceSource& r) {
   Masks masks;
   for (const auto* member : read_members(c)) {
     const std::size_t size = member->size();
@@ -390,7 +390,7 @@ Masks draw_mask(const Case& c, Random& r) {
   return masks;
 }
 
-Batch draw_other(const Case& c, Random& r, const Place& place) {
+Batch draw_other(const Case& c, ChoiceSource& r, const Place& place) {
   Batch other;
   for (const auto* member : read_members(c)) {
     std::vector<Voxel> voxels;
@@ -429,7 +429,7 @@ Batch draw_other(const Case& c, Random& r, const Place& place) {
   return other;
 }
 
-void draw_rest(Case& c, Random& r, const Place& place) {
+void draw_rest(Case& c, ChoiceSource& r, const Place& place) {
   if (c.op == Op::FromIjk) unsort(c.source, r);
   if (c.op == Op::FromPoints) make_points(c, r);
   if (!from_lists(c.op) && r.one_in(4))
@@ -453,30 +453,30 @@ std::string parameters_text(const Case& c) {
 // --- refusals
 // -------------------------------------------------------------------------------------
 
-std::size_t any_member(const Case& c, Random& r) {
+std::size_t any_member(const Case& c, ChoiceSource& r) {
   return static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(c.source.size()) - 1));
 }
-std::size_t any_axis(Random& r) {
+std::size_t any_axis(ChoiceSource& r) {
   return static_cast<std::size_t>(r.between(0, 2));
 }
 
 const std::vector<Refusal>& refusals() {
   static const std::vector<Refusal> all{
       {"a factor below 1 [T-11]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::Refine && c.op != Op::Coarsen) return false;
          c.factor[any_axis(r)] = r.pick<std::int64_t>({0, -1, -2, kMin64});
          return true;
        }},
       {"a factor over 1024 [T-11]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::Refine) return false;
          c.factor[any_axis(r)] =
              r.pick<std::int64_t>({1025, std::int64_t{1} << 31, std::int64_t{1} << 32, kMax64});
          return true;
        }},
       {"lo above hi [T-11]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::DilateBox) return false;
          const std::size_t a = any_axis(r);
          c.lo[a] = r.pick<std::int64_t>({1, 5, kMax64});
@@ -485,7 +485,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a box over 1024 wide [T-11]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::DilateBox && c.op != Op::ErodeBox) return false;
          const std::size_t a = any_axis(r);
          switch (r.between(0, 3)) {
@@ -504,7 +504,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"an erosion box without 0 [T-11]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::ErodeBox) return false;
          const std::size_t a = any_axis(r);
          const bool above = r.one_in(2);
@@ -512,7 +512,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"mask lengths exchanged: the total is right [T-10]",
-       [](Case& c, Random&) {
+       [](Case& c, ChoiceSource&) {
          if (!c.mask) return false;
          for (auto& one : *c.mask)
            for (auto& two : *c.mask)
@@ -520,7 +520,7 @@ const std::vector<Refusal>& refusals() {
          return false;
        }},
       {"a mask one flag too long, or too short [T-10]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!c.mask || c.mask->empty()) return false;
          auto& mask = (*c.mask)[static_cast<std::size_t>(
              r.between(0, static_cast<std::int64_t>(c.mask->size()) - 1))];
@@ -531,7 +531,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a mask list too many, or too few [T-10]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!c.mask) return false;
          if (c.mask->empty() || r.one_in(2))
            c.mask->emplace_back();
@@ -540,7 +540,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"two batches of unequal size [T-10]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!c.other) return false;
          if (c.other->members.empty() || r.one_in(2)) {
            c.other->members.emplace_back();
@@ -554,7 +554,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a view of a member that is not there [E-3]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (from_lists(c.op) || c.mask || c.other) return false;
          if (!c.view) c.view.emplace();
          const auto size = static_cast<std::int64_t>(c.source.size());
@@ -563,7 +563,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a result one voxel outside the lattice [L-5]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view) return false;
          const std::size_t m = any_member(c, r), a = any_axis(r);
          const bool high = r.one_in(2);
@@ -597,7 +597,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"NaN or infinity among the points [T-1]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::FromPoints || c.source.size() == 0) return false;
          auto& list = c.points[any_member(c, r)];
          list.push_back({0, 0, 0});
@@ -607,7 +607,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a map that is not finite and positive [G-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!from_lists(c.op) || c.source.size() == 0) return false;
          Map& map = c.source.maps[any_member(c, r)];
          const double inf = std::numeric_limits<double>::infinity();
@@ -620,7 +620,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a map that the pass makes infinite, or zero [G-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view) return false;
          Map& map = c.source.maps[any_member(c, r)];
          const std::size_t a = any_axis(r);
@@ -639,7 +639,7 @@ const std::vector<Refusal>& refusals() {
          return true;
        }},
       {"a name of 256 bytes, or with an inner NUL [G-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!from_lists(c.op) || c.source.size() == 0) return false;
          c.source.names[any_member(c, r)] =
              r.one_in(2) ? std::string(256, 'x') : std::string("a\0b", 3);
@@ -650,7 +650,7 @@ const std::vector<Refusal>& refusals() {
 }
 
 /// A good case of moderate size, away from the ends of the lattice, with at least two members.
-Case safe_case(Op op, Random& r) {
+Case safe_case(Op op, ChoiceSource& r) {
   Case c;
   c.op = op;
   draw_parameters(c, r, /*safe=*/true);
@@ -662,7 +662,7 @@ Case safe_case(Op op, Random& r) {
   return c;
 }
 
-Case refused_case(Op op, Random& r, std::uint64_t number) {
+Case refused_case(Op op, ChoiceSource& r, std::uint64_t number) {
   const auto& all = convolves(op) ? convolution_refusals() : refusals();
   for (std::uint64_t attempt = 0;; ++attempt) {
     Case c = safe_case(op, r);
@@ -673,7 +673,7 @@ Case refused_case(Op op, Random& r, std::uint64_t number) {
   }
 }
 
-Case ordinary_case(Op op, Random& r, std::uint64_t number) {
+Case ordinary_case(Op op, ChoiceSource& r, std::uint64_t number) {
   Case c;
   c.op = op;
   draw_parameters(c, r, /*safe=*/false);
@@ -683,6 +683,22 @@ Case ordinary_case(Op op, Random& r, std::uint64_t number) {
   draw_rest(c, r, place);
   c.comment = fmt::format("{}: {}{}", shape.name, shape.reason, parameters_text(c));
   return c;
+}
+
+void check_generated(Op op) {
+  const auto& known = generated_ops();
+  if (std::find(known.begin(), known.end(), op) == known.end())
+    throw Error(ErrorKind::InvalidArgument,
+                {.operation = "generate",
+                 .argument = "op",
+                 .value = std::string(to_string(op)),
+                 .reason = "cases are generated for the passes of [T] and for convolution",
+                 .member = {},
+                 .row = {}});
+}
+
+Case draw_case(Op op, ChoiceSource& choices, std::uint64_t number) {
+  return number % 8 == 7 ? refused_case(op, choices, number) : ordinary_case(op, choices, number);
 }
 
 // --- boundary classes
@@ -725,18 +741,20 @@ void touch(const reference::Grid& grid, std::set<Boundary>& touched) {
 }  // namespace
 
 Case generate(Op op, std::uint64_t seed, std::uint64_t number) {
-  const auto& known = generated_ops();
-  if (std::find(known.begin(), known.end(), op) == known.end())
-    throw Error(ErrorKind::InvalidArgument,
-                {.operation = "generate",
-                 .argument = "op",
-                 .value = std::string(to_string(op)),
-                 .reason = "cases are generated for the passes of [T] and for convolution",
-                 .member = {},
-                 .row = {}});
-  Random random{kSemanticsVersion, static_cast<std::uint64_t>(op), seed, number};
-  Case c = number % 8 == 7 ? refused_case(op, random, number) : ordinary_case(op, random, number);
+  check_generated(op);
+  ChoiceSource choices{kSemanticsVersion, static_cast<std::uint64_t>(op), seed, number};
+  Case c = draw_case(op, choices, number);
   c.id = fmt::format("{} --seed {} --case {}", to_string(op), seed, number);
+  return c;
+}
+
+Case generate(Op op, std::span<const std::uint8_t> bytes) {
+  check_generated(op);
+  ChoiceSource choices(bytes);
+  const auto rounds = static_cast<std::int64_t>(8 * 31 * shapes().size());
+  const auto number = static_cast<std::uint64_t>(choices.between(0, rounds - 1));
+  Case c = draw_case(op, choices, number);
+  c.id = fmt::format("{} by {} bytes", to_string(op), bytes.size());
   return c;
 }
 

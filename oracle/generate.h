@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 
 #include "oracle/case.h"
 #include "oracle/report.h"
@@ -14,6 +15,11 @@ namespace leafproof::oracle {
 /// semantics version. Mixes valid and refused cases; members, parameters, masks, views, maps and
 /// names are all drawn from it.
 Case generate(Op op, std::uint64_t seed, std::uint64_t number);
+
+/// A case that bytes choose: whatever they are it is well formed, and where they end every choice
+/// is the simplest one. So a fuzzer, a property test or another program makes cases of the same
+/// families, and makes them smaller by making the bytes fewer.
+Case generate(Op op, std::span<const std::uint8_t> bytes);
 
 /// How many cases of an operation a level of `verify` runs.
 std::int64_t cases_of_level(Op op, int level);

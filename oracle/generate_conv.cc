@@ -36,13 +36,13 @@ bool finer(const Case& c) {
 std::int64_t taps_of(const Case& c) {
   return c.kernel.size[0] * c.kernel.size[1] * c.kernel.size[2];
 }
-std::size_t axis(Random& r) {
+std::size_t axis(ChoiceSource& r) {
   return static_cast<std::size_t>(r.between(0, 2));
 }
 
 /// One value for every axis, or one per axis.
 template <class Draw>
-Triple per_axis(Random& r, Draw draw) {
+Triple per_axis(ChoiceSource& r, Draw draw) {
   Triple t{};
   const bool isotropic = r.one_in(2);
   for (std::size_t a = 0; a < 3; ++a) t[a] = a > 0 && isotropic ? t[0] : draw();
@@ -74,7 +74,7 @@ void add(std::vector<Voxel>& voxels, const Triple& c) {
 
 /// Near the voxels that a source's are joined to: divided or multiplied by the stride, and off by a
 /// little.
-std::vector<Voxel> near_target(const Case& c, Random& r, const std::vector<Voxel>& source,
+std::vector<Voxel> near_target(const Case& c, ChoiceSource& r, const std::vector<Voxel>& source,
                                std::int64_t off) {
   std::vector<Voxel> target;
   for (const Voxel v : source) {
@@ -91,7 +91,7 @@ std::vector<Voxel> near_target(const Case& c, Random& r, const std::vector<Voxel
 }
 
 /// Restricted targets [K-6], of which none is what the source generates.
-Batch draw_target(const Case& c, Random& r) {
+Batch draw_target(const Case& c, ChoiceSource& r) {
   Batch target;
   const std::int64_t kind = r.between(0, 6);
   for (const auto& source : read_members(c)) {
@@ -105,7 +105,8 @@ Batch draw_target(const Case& c, Random& r) {
         for (const Voxel v : source) add(voxels, {std::int64_t{v.x} + 1, v.y, v.z});
         reference::make_canonical(voxels);
         break;
-      case 3:  // a part
+      case 3:  // a part, half of the time of the source itself
+        if (r.one_in(2)) voxels = source;
         std::erase_if(voxels, [&](const Voxel&) { return r.one_in(2); });
         break;
       case 4:  // nothing in common
@@ -128,7 +129,7 @@ Batch draw_target(const Case& c, Random& r) {
 /// How numbers are drawn.
 enum class Kind { Small, Real, Large, Special };
 
-double draw_number(Random& r, NumberType type, Kind kind) {
+double draw_number(ChoiceSource& r, NumberType type, Kind kind) {
   if (kind == Kind::Special && r.one_in(40))
     return r.pick<double>({kInfinity, -kInfinity, std::nan(""), kInfinity});
   if (kind == Kind::Small || kind == Kind::Special || type == NumberType::Int32) {
@@ -140,20 +141,20 @@ double draw_number(Random& r, NumberType type, Kind kind) {
   return std::ldexp(x, static_cast<int>(r.between(-12, 12)));
 }
 
-Array draw_array(Random& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
+Array draw_array(ChoiceSource& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
   Array array{std::move(shape), {}};
   const std::int64_t size = reference::size_of(array.shape);
   for (std::int64_t i = 0; i < size; ++i) array.values.push_back(draw_number(r, type, kind));
   return array;
 }
 
-Array features_of(Random& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
+Array features_of(ChoiceSource& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
   Array array = draw_array(r, std::move(shape), type, kind);
   for (double& x : array.values) x = reference::rounded(type, x);
   return array;
 }
 
-bool break_axis(Triple& values, Random& r, std::initializer_list<std::int64_t> bad) {
+bool break_axis(Triple& values, ChoiceSource& r, std::initializer_list<std::int64_t> bad) {
   const std::size_t a = axis(r);
   values[a] = r.pick<std::int64_t>(bad);
   return true;
@@ -161,7 +162,7 @@ bool break_axis(Triple& values, Random& r, std::initializer_list<std::int64_t> b
 
 }  // namespace
 
-void draw_kernel(Case& c, Random& r, bool safe) {
+void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
   Kernel& k = c.kernel;
   k.size = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3, 3, 3, 4, 5}); });
   k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 2, 2, 2, 3, 4, 5}); });
@@ -190,7 +191,7 @@ void place_for_kernel(const Case& c, std::int64_t budget, Place& place) {
       std::max<std::int64_t>(2, sums(c.op) ? std::min<std::int64_t>(budget, 400) : budget);
 }
 
-void draw_operands(Case& c, Random& r) {
+void draw_operands(Case& c, ChoiceSource& r) {
   if (!maps(c.op)) return;
   if (r.between(0, 4) > 1) c.target = draw_target(c, r);
   if (c.op == Op::KernelMap) {
@@ -236,7 +237,7 @@ std::string kernel_text(const Case& c) {
 const std::vector<Refusal>& convolution_refusals() {
   static const std::vector<Refusal> all{
       {"K, S or D below 1 [K-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          const std::int64_t which = r.between(0, 2);
          return break_axis(which == 0   ? c.kernel.size
                            : which == 1 ? c.kernel.stride
@@ -244,7 +245,7 @@ const std::vector<Refusal>& convolution_refusals() {
                            r, {0, -1, -7, kMin64});
        }},
       {"K, S or D beyond its limit [K-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op == Op::SubmanifoldIndexMap) return break_axis(c.kernel.size, r, {129, 131});
          const std::int64_t which = r.between(0, 2);
          if (which == 0) return break_axis(c.kernel.size, r, {129, 1 << 30, kMax64});
@@ -252,17 +253,17 @@ const std::vector<Refusal>& convolution_refusals() {
          return break_axis(c.kernel.dilation, r, {17, 1 << 30, kMax64});
        }},
       {"more than 4096 taps [K-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          c.kernel.size = {17, 17, 17};
          if (c.op != Op::SubmanifoldIndexMap && r.one_in(2)) c.kernel.size = {128, 3, 11};
          return true;
        }},
       {"an even submanifold kernel [M-5]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          return c.op == Op::SubmanifoldIndexMap && break_axis(c.kernel.size, r, {2, 4, 6, 128});
        }},
       {"a result one voxel outside the lattice [L-5]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view || c.target || c.op == Op::SubmanifoldIndexMap ||
              sums(c.op))
            return false;
@@ -279,7 +280,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"a view of a member that is not there [E-3]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.target || sums(c.op)) return false;
          if (!c.view) c.view.emplace();
          const auto size = static_cast<std::int64_t>(c.source.size());
@@ -287,7 +288,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"a target of another number of members [K-6]",
-       [](Case& c, Random&) {
+       [](Case& c, ChoiceSource&) {
          if (!c.target) return false;
          c.target->members.emplace_back();
          c.target->maps.emplace_back();
@@ -295,7 +296,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"a map that the stride makes infinite, or zero [G-7]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view || c.target || sums(c.op) ||
              c.op == Op::SubmanifoldIndexMap)
            return false;
@@ -306,7 +307,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"a row of features too many, or too few [E-3]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!sums(c.op)) return false;
          Array& f = c.operands.features;
          if (f.shape[0] > 0 && r.one_in(2)) {
@@ -319,7 +320,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"weights of other axes [V-1]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!sums(c.op)) return false;
          Array& w = c.operands.weights;
          if (r.one_in(2) && w.shape[0] != w.shape[1]) {
@@ -330,7 +331,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"a bias, or gradient, of another length [E-3]",
-       [](Case& c, Random&) {
+       [](Case& c, ChoiceSource&) {
          if (!sums(c.op)) return false;
          auto& array = c.op == Op::Convolution ? c.operands.bias : c.operands.grad_output;
          if (!array) return false;
@@ -339,7 +340,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return true;
        }},
       {"an int32 result out of range [V-6]",
-       [](Case& c, Random&) {
+       [](Case& c, ChoiceSource&) {
          if (c.op != Op::Convolution) return false;
          const std::int64_t cout = c.operands.weights.shape[0];
          c.operands.type = NumberType::Int32;
@@ -355,7 +356,7 @@ const std::vector<Refusal>& convolution_refusals() {
          return c.operands.features.shape[0] > 0;
        }},
       {"what int32 does not hold [V-6]",
-       [](Case& c, Random& r) {
+       [](Case& c, ChoiceSource& r) {
          if (!sums(c.op) || c.operands.weights.values.empty()) return false;
          c.operands.type = NumberType::Int32;
          for (Array* a : {&c.operands.features, &c.operands.weights})

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "oracle/case.h"
-#include "oracle/random.h"
+#include "oracle/choice_source.h"
 #include "oracle/shapes.h"
 
 namespace leafproof::oracle {
@@ -14,18 +14,18 @@ namespace leafproof::oracle {
 /// Breaks a good case in one way; false when the way does not apply to it.
 struct Refusal {
   std::string_view reason;
-  bool (*apply)(Case&, Random&);
+  bool (*apply)(Case&, ChoiceSource&);
 };
 
 /// K, S, D and the direction. `safe`: small ones.
-void draw_kernel(Case& c, Random& r, bool safe);
+void draw_kernel(Case& c, ChoiceSource& r, bool safe);
 
 /// Where members lie so that the result meets the boundaries, and how many voxels keep the taps in
 /// time; `budget` is what they might have were there one tap.
 void place_for_kernel(const Case& c, std::int64_t budget, Place& place);
 
 /// Target and operands of a case whose source and view are drawn.
-void draw_operands(Case& c, Random& r);
+void draw_operands(Case& c, ChoiceSource& r);
 
 std::string kernel_text(const Case& c);
 

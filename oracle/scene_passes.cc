@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "oracle/random.h"
+#include "oracle/choice_source.h"
 #include "oracle/verify.h"
 #include "reference/canonical_order.h"
 
@@ -89,7 +89,7 @@ Case with_other(const Batch& batch, Op op) {
 
 Case lists(const Batch& batch) {
   Case c = on(batch, Op::FromIjk);
-  Random random{batch.size()};
+  ChoiceSource random{batch.size()};
   for (auto& list : c.source.members) {
     const std::size_t size = list.size();
     for (std::size_t i = 0; i < size; i += 3) list.push_back(list[i]);

@@ -28,7 +28,7 @@ void add(Voxels& member, const Place& place, Triple c) {
 }
 
 /// The first coordinate of some node of some level, on axis `a`, or its image under the operation.
-std::int64_t boundary(Random& r, const Place& place, std::size_t a) {
+std::int64_t boundary(ChoiceSource& r, const Place& place, std::size_t a) {
   const std::int64_t node = r.pick<std::int64_t>({8, 128, 4096});
   std::int64_t at = node * r.between(-2, 2);
   if (r.one_in(8)) {
@@ -45,35 +45,34 @@ std::int64_t boundary(Random& r, const Place& place, std::size_t a) {
   return image < kMin || image > kMax ? at : image;
 }
 
-Triple anchor(Random& r, const Place& place) {
+Triple anchor(ChoiceSource& r, const Place& place) {
   Triple at{};
   for (std::size_t a = 0; a < 3; ++a)
     at[a] = r.one_in(5) ? r.between(-20, 20) : boundary(r, place, a);
   return at;
 }
 
-void single(Random& r, const Place& place, Voxels& member) {
+void single(ChoiceSource& r, const Place& place, Voxels& member) {
   const Triple at = anchor(r, place);
   add(member, place, {at[0] - r.between(0, 1), at[1] - r.between(0, 1), at[2] - r.between(0, 1)});
 }
 
-void pair(Random& r, const Place& place, Voxels& member) {
-  Triple at = anchor(r, place), direction{};
-  do {
-    for (auto& d : direction) d = r.between(-1, 1);
-  } while (direction == Triple{0, 0, 0});
-  Triple next{};
+void pair(ChoiceSource& r, const Place& place, Voxels& member) {
+  Triple at = anchor(r, place), next{};
+  std::int64_t direction = r.between(0, 25);  // of 26: the middle of 3 x 3 x 3 is left out
+  direction += direction >= 13 ? 1 : 0;
+  const Triple step{direction / 9 - 1, direction / 3 % 3 - 1, direction % 3 - 1};
   for (std::size_t a = 0; a < 3; ++a) {
     // The two voxels lie on both sides of the boundary on every axis on which they differ.
-    const bool below = direction[a] > 0 || (direction[a] == 0 && r.one_in(2));
+    const bool below = step[a] > 0 || (step[a] == 0 && r.one_in(2));
     at[a] -= below ? 1 : 0;
-    next[a] = at[a] + direction[a];
+    next[a] = at[a] + step[a];
   }
   add(member, place, at);
   add(member, place, next);
 }
 
-void corners(Random& r, const Place& place, Voxels& member) {
+void corners(ChoiceSource& r, const Place& place, Voxels& member) {
   const std::int64_t node = r.pick<std::int64_t>({8, 128, 4096});
   const Triple at = anchor(r, place);
   Triple origin{};
@@ -86,7 +85,7 @@ void corners(Random& r, const Place& place, Voxels& member) {
            origin[2] + (corner & 4 ? node - 1 : 0)});
 }
 
-void comb(Random& r, const Place& place, Voxels& member) {
+void comb(ChoiceSource& r, const Place& place, Voxels& member) {
   static constexpr std::array<std::int64_t, 14> kTeeth{-4097, -4096, -129, -128, -9,  -8,   -1,
                                                        0,     7,     8,    127,  128, 4095, 4096};
   std::array<std::vector<std::int64_t>, 3> axis;
@@ -104,7 +103,7 @@ void comb(Random& r, const Place& place, Voxels& member) {
       for (const auto z : axis[2]) add(member, place, {x, y, z});
 }
 
-void leaf(Random& r, const Place& place, Voxels& member) {
+void leaf(ChoiceSource& r, const Place& place, Voxels& member) {
   const Triple at = anchor(r, place);
   Triple origin{};
   for (std::size_t a = 0; a < 3; ++a) origin[a] = floor_div(at[a] - r.between(0, 1), 8) * 8;
@@ -112,19 +111,21 @@ void leaf(Random& r, const Place& place, Voxels& member) {
   const std::int64_t word = r.pick<std::int64_t>({0, 7, 3});
   const std::int64_t hole = r.between(0, 511);
   const std::int64_t step = r.pick<std::int64_t>({3, 5, 7, 9, 63, 64, 65});
+  Place whole = place;  // a leaf that is full, or nearly, is worth its time
+  if (place.budget >= 8) whole.budget = std::max<std::int64_t>(place.budget, 512);
   for (std::int64_t n = 0; n < 512; ++n) {
     const bool on = kind <= 1   ? true
                     : kind == 2 ? n / 64 == word
                     : kind == 3 ? n / 64 != word
                     : kind == 4 ? n != hole
                                 : n % step == 0;
-    if (on) add(member, place, {origin[0] + n / 64, origin[1] + n / 8 % 8, origin[2] + n % 8});
+    if (on) add(member, whole, {origin[0] + n / 64, origin[1] + n / 8 % 8, origin[2] + n % 8});
   }
 }
 
 /// Calls `visit` for every voxel of a box of random size that lies across an anchor.
 template <class Visit>
-void box_across(Random& r, const Place& place, std::int64_t widest, Visit visit) {
+void box_across(ChoiceSource& r, const Place& place, std::int64_t widest, Visit visit) {
   const Triple at = anchor(r, place);
   Triple low{}, size{};
   for (std::size_t a = 0; a < 3; ++a) {
@@ -139,22 +140,24 @@ void box_across(Random& r, const Place& place, std::int64_t widest, Visit visit)
         visit(Triple{low[0] + x, low[1] + y, low[2] + z}, Triple{x, y, z});
 }
 
-void block(Random& r, const Place& place, Voxels& member) {
+void block(ChoiceSource& r, const Place& place, Voxels& member) {
   box_across(r, place, 12, [&](Triple c, Triple) { add(member, place, c); });
 }
 
-void parity(Random& r, const Place& place, Voxels& member) {
+void parity(ChoiceSource& r, const Place& place, Voxels& member) {
+  const std::int64_t kind = r.between(0, 2);
+  const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
   const Triple period{r.between(1, 3), r.between(1, 4), r.between(2, 5)};
-  const bool checkers = r.one_in(2);
   box_across(r, place, 20, [&](Triple c, Triple d) {
-    const bool on = checkers
+    const bool on = kind == 0 ? d[axis] % 2 == 0  // planes
+                    : kind == 1
                         ? (d[0] + d[1] + d[2]) % 2 == 0
                         : d[0] % period[0] == 0 && d[1] % period[1] == 0 && d[2] % period[2] == 0;
     if (on) add(member, place, c);
   });
 }
 
-void shell(Random& r, const Place& place, Voxels& member) {
+void shell(ChoiceSource& r, const Place& place, Voxels& member) {
   const Triple centre = anchor(r, place);
   std::int64_t radius = r.between(2, 11);
   while (radius > 1 && 14 * radius * radius > place.budget) --radius;
@@ -167,25 +170,44 @@ void shell(Random& r, const Place& place, Voxels& member) {
       }
 }
 
-void random_box(Random& r, const Place& place, Voxels& member) {
-  const std::int64_t rarity = r.pick<std::int64_t>({2, 5, 20, 100});
+void rings(ChoiceSource& r, const Place& place, Voxels& member) {
+  const Triple centre = anchor(r, place);
+  const std::int64_t count = r.between(1, 4), spacing = r.between(3, 9), slope = r.between(0, 2);
+  const std::int64_t shadow = r.between(0, 3);  // the quadrant that something hides
+  for (std::int64_t ring = 1; ring <= count; ++ring) {
+    const std::int64_t radius = ring * spacing;
+    for (std::int64_t x = -radius; x <= radius; ++x)
+      for (std::int64_t y = -radius; y <= radius; ++y) {
+        const std::int64_t off = x * x + y * y - radius * radius;
+        const bool hidden = (x < 0) == (shadow & 1) && (y < 0) == (shadow >> 1) && x % 5 != 0;
+        if (-radius < off && off <= radius && !hidden)
+          add(member, place, {centre[0] + x, centre[1] + y, centre[2] + slope * ring * ring});
+      }
+  }
+}
+
+void random_box(ChoiceSource& r, const Place& place, Voxels& member) {
+  const std::int64_t per_mille = r.pick<std::int64_t>({500, 200, 50, 10, 900, 1});
   box_across(r, place, 24, [&](Triple c, Triple) {
-    if (r.one_in(rarity)) add(member, place, c);
+    if (r.between(0, 999) >= 1000 - per_mille) add(member, place, c);
   });
 }
 
-void scattered(Random& r, const Place& place, Voxels& member) {
+void scattered(ChoiceSource& r, const Place& place, Voxels& member) {
   const std::int64_t count = r.between(2, 9);
   for (std::int64_t i = 0; i < count; ++i) add(member, place, anchor(r, place));
 }
 
-void tiles(Random& r, const Place& place, Voxels& member) {
-  const std::int64_t count = r.one_in(40) ? 300 : r.pick<std::int64_t>({31, 32, 33});
+void tiles(ChoiceSource& r, const Place& place, Voxels& member) {
+  std::int64_t count = r.pick<std::int64_t>({31, 32, 33});
+  if (r.one_in(24)) count = r.pick<std::int64_t>({300, 1000});
   const bool in_a_row = r.one_in(2);
   const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
   for (std::int64_t i = 0; i < count; ++i) {
-    Triple c{r.pick<std::int64_t>({0, 2048, 4095}), r.pick<std::int64_t>({0, 127, 4095}),
-             r.pick<std::int64_t>({0, 7, 4095})};
+    Triple c{2048, 127, 7};
+    if (count < 100)  // a node costs 300 kB: many of them have no neighbours
+      c = {r.pick<std::int64_t>({0, 2048, 4095}), r.pick<std::int64_t>({0, 127, 4095}),
+           r.pick<std::int64_t>({0, 7, 4095})};
     if (in_a_row)
       c[axis] += (i - count / 2) * 4096;
     else
@@ -194,7 +216,7 @@ void tiles(Random& r, const Place& place, Voxels& member) {
   }
 }
 
-void line(Random& r, const Place& place, Voxels& member) {
+void line(ChoiceSource& r, const Place& place, Voxels& member) {
   Triple at = anchor(r, place);
   const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
   const std::int64_t length = r.pick<std::int64_t>({9, 17, 129, 260});
@@ -205,7 +227,7 @@ void line(Random& r, const Place& place, Voxels& member) {
   }
 }
 
-void powers(Random& r, const Place& place, Voxels& member) {
+void powers(ChoiceSource& r, const Place& place, Voxels& member) {
   const std::int64_t count = r.between(1, 4);
   for (std::int64_t i = 0; i < count; ++i) {
     Triple c{};
@@ -219,7 +241,23 @@ void powers(Random& r, const Place& place, Voxels& member) {
   }
 }
 
-void ends(Random& r, const Place& place, Voxels& member) {
+void aliases(ChoiceSource& r, const Place& place, Voxels& member) {
+  const Triple at = anchor(r, place);
+  add(member, place, at);
+  const std::int64_t count = r.between(1, 5);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Triple other = at;
+    const std::int64_t which = r.between(1, 7);  // the axes on which it differs
+    const std::int64_t bits = r.pick<std::int64_t>({8, 10, 11, 16, 20, 21, 22, 24, 26});
+    for (std::size_t a = 0; a < 3; ++a)
+      if (which >> a & 1) other[a] += (r.one_in(2) ? 1 : -1) * (std::int64_t{1} << bits);
+    add(member, place, other);
+    if (r.one_in(2)) ++other[static_cast<std::size_t>(r.between(0, 2))];
+    add(member, place, other);
+  }
+}
+
+void ends(ChoiceSource& r, const Place& place, Voxels& member) {
   Triple at = anchor(r, place);
   const std::int64_t which = r.between(1, 7);  // the axes on which it lies at an end
   for (std::size_t a = 0; a < 3; ++a)
@@ -245,20 +283,22 @@ const std::vector<Shape>& shapes() {
       {"block", "degrees and boxes of solid boxes across a boundary; phantom nodes", false, block},
       {"parity", "shifts that mix rows: alternating bits in every word", false, parity},
       {"shell", "what people have: surfaces", false, shell},
-      {"random", "anything else, at several densities", false, random_box},
+      {"rings", "what people have: the rings of a LiDAR, with shadows", false, rings},
+      {"random", "anything else, at densities of 0.001 to 0.9", false, random_box},
       {"scattered", "node bases and counts: few voxels, a node of each level for every one", false,
        scattered},
       {"tiles", "root tiles sorted unsigned; tables of 31, 32, 33 and many tiles", false, tiles},
       {"line", "one axis crosses many nodes: components permuted or dropped", false, line},
+      {"aliases", "keys too narrow: coordinates equal in their low 8 to 26 bits", false, aliases},
       {"ends", "a result beyond 32 bits wraps", true, ends},
       {"powers", "keys too narrow: coordinates around powers of two up to the ends of the lattice",
        true, powers},
       {"mixture", "nodes of one family between those of another", false,
-       [](Random& r, const Place& place, Voxels& member) {
+       [](ChoiceSource& r, const Place& place, Voxels& member) {
          Place half = place;
          half.budget = std::max<std::int64_t>(1, place.budget / 2);
-         const auto first = static_cast<std::size_t>(r.between(0, 8));
-         const auto second = static_cast<std::size_t>(r.between(0, 8));
+         const auto first = static_cast<std::size_t>(r.between(0, 9));
+         const auto second = static_cast<std::size_t>(r.between(0, 9));
          shapes()[first].make(r, half, member);
          half.budget = place.budget;
          shapes()[second].make(r, half, member);
@@ -267,7 +307,13 @@ const std::vector<Shape>& shapes() {
   return all;
 }
 
-std::vector<Voxel> make_member(Random& random, const Shape& shape, const Place& place) {
+const Shape* find_shape(std::string_view name) {
+  for (const Shape& shape : shapes())
+    if (shape.name == name) return &shape;
+  return nullptr;
+}
+
+std::vector<Voxel> make_member(ChoiceSource& random, const Shape& shape, const Place& place) {
   Voxels member;
   shape.make(random, place, member);
   // A shape that fell wholly outside the lattice, or drew no voxel, becomes a single voxel.
@@ -276,7 +322,7 @@ std::vector<Voxel> make_member(Random& random, const Shape& shape, const Place& 
   return member;
 }
 
-std::vector<Voxel> make_erodible(Random& random, const Place& place, Triple lo, Triple hi) {
+std::vector<Voxel> make_erodible(ChoiceSource& random, const Place& place, Triple lo, Triple hi) {
   Triple at = anchor(random, place);
   Triple size{};
   for (std::size_t a = 0; a < 3; ++a) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "oracle/random.h"
+#include "oracle/choice_source.h"
 #include "reference/lattice.h"
 
 namespace leafproof::oracle {
@@ -23,19 +23,24 @@ struct Shape {
   std::string_view name;
   std::string_view reason;  // the kind of fault that it shows
   bool needs_ends;          // lies at the ends of the lattice
-  void (*make)(Random&, const Place&, std::vector<reference::Voxel>&);
+  void (*make)(ChoiceSource&, const Place&, std::vector<reference::Voxel>&);
 };
 
 /// All families. Their number is coprime to 8 and 31, so that `number % size` meets every pattern
 /// of emptiness and every refusal.
 const std::vector<Shape>& shapes();
 
-/// One member of a family: in canonical order, at most `place.budget` voxels, never empty.
-std::vector<reference::Voxel> make_member(Random& random, const Shape& shape, const Place& place);
+/// The family of that name, or nullptr.
+const Shape* find_shape(std::string_view name);
+
+/// One member of a family: in canonical order, at most `place.budget` voxels (a leaf: 512),
+/// never empty.
+std::vector<reference::Voxel> make_member(ChoiceSource& random, const Shape& shape,
+                                          const Place& place);
 
 /// A box just as large as [lo, hi] (whose volume fits the budget), grown by a voxel or with one
 /// missing: what is left of it after an erosion is one voxel, a few, or none.
-std::vector<reference::Voxel> make_erodible(Random& random, const Place& place,
+std::vector<reference::Voxel> make_erodible(ChoiceSource& random, const Place& place,
                                             reference::Triple lo, reference::Triple hi);
 
 }  // namespace leafproof::oracle

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "oracle/backend.h"
-#include "oracle/random.h"
+#include "oracle/choice_source.h"
 #include "reference/brute_force_conv.h"
 #include "reference/canonical_order.h"
 #include "reference/conv_support.h"
@@ -18,11 +18,11 @@
 namespace leafproof::reference {
 namespace {
 
-using oracle::Random;
+using oracle::ChoiceSource;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::vector<Voxel> scattered(Random& r, int side, int count) {
+std::vector<Voxel> scattered(ChoiceSource& r, int side, int count) {
   std::vector<Voxel> voxels;
   for (int i = 0; i < count; ++i)
     voxels.push_back({static_cast<std::int32_t>(r.between(-side, side)),
@@ -32,7 +32,7 @@ std::vector<Voxel> scattered(Random& r, int side, int count) {
   return voxels;
 }
 
-Array drawn(Random& r, std::vector<std::int64_t> shape) {
+Array drawn(ChoiceSource& r, std::vector<std::int64_t> shape) {
   Array array{std::move(shape), {}};
   for (std::int64_t i = 0; i < size_of(array.shape); ++i)
     array.values.push_back(static_cast<double>(r.between(-9, 9)));
@@ -66,8 +66,8 @@ TEST(Convolution, AdjointIdentityInExactIntegers) {
   for (std::int64_t k = 1; k <= 6; ++k)
     for (std::int64_t s = 1; s <= 5; ++s)
       for (std::int64_t d = 1; d <= 3; ++d) {
-        Random r{static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s),
-                 static_cast<std::uint64_t>(d)};
+        ChoiceSource r{static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s),
+                       static_cast<std::uint64_t>(d)};
         const Kernel kernel{{k, r.between(1, 6), r.between(1, 3)},
                             {s, r.between(1, 5), r.between(1, 5)},
                             {d, r.between(1, 3), r.between(1, 3)}};

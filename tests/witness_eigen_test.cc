@@ -4,7 +4,7 @@
 
 #include <unsupported/Eigen/CXX11/Tensor>
 
-#include "oracle/random.h"
+#include "oracle/choice_source.h"
 #include "reference/canonical_order.h"
 #include "reference/convolution.h"
 #include "reference/kernel_map.h"
@@ -14,7 +14,7 @@
 namespace leafproof::reference {
 namespace {
 
-using oracle::Random;
+using oracle::ChoiceSource;
 using Tensor = Eigen::Tensor<std::int64_t, 3>;
 using Sizes = Eigen::array<Eigen::Index, 3>;
 
@@ -97,8 +97,8 @@ TEST_P(EigenAgrees, OnDenseBoxesInIntegers) {
   for (std::int64_t k = 1; k <= 6; ++k)
     for (std::int64_t s = 1; s <= 5; ++s)
       for (std::int64_t d = 1; d <= 3; ++d) {
-        Random r{91, static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s),
-                 static_cast<std::uint64_t>(d)};
+        ChoiceSource r{91, static_cast<std::uint64_t>(k), static_cast<std::uint64_t>(s),
+                       static_cast<std::uint64_t>(d)};
         const Kernel kernel{{k, r.between(1, 4), r.between(1, 6)},
                             {s, r.between(1, 5), r.between(1, 3)},
                             {d, r.between(1, 3), r.between(1, 2)}};
