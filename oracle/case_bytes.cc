@@ -1,4 +1,6 @@
-// The compact form: numbers of seven bits a byte, voxels as steps from the one before.
+// The compact form: numbers of seven bits a byte, the highest first, so that of two encodings of
+// one length the less in alphabetical order has the smaller numbers; voxels as steps from the one
+// before.
 #include "oracle/case_bytes.h"
 
 #include <fmt/format.h>
@@ -114,13 +116,15 @@ class ByteWriter {
  private:
   void byte(std::uint8_t b) { bytes_.push_back(b); }
   void number(std::uint64_t n) {
-    for (; n >= 0x80; n >>= 7) byte(static_cast<std::uint8_t>(n | 0x80));
-    byte(static_cast<std::uint8_t>(n));
+    int shift = 0;
+    while (shift < 63 && n >> shift >= 0x80) shift += 7;
+    for (; shift > 0; shift -= 7) byte(static_cast<std::uint8_t>(n >> shift | 0x80));
+    byte(static_cast<std::uint8_t>(n & 0x7f));
   }
   void signed_number(std::int64_t n) { number(zigzag(n)); }
   void real(double x) {
-    auto bits = std::bit_cast<std::uint64_t>(x);
-    for (int i = 0; i < 8; ++i, bits >>= 8) byte(static_cast<std::uint8_t>(bits));
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    for (int shift = 56; shift >= 0; shift -= 8) byte(static_cast<std::uint8_t>(bits >> shift));
   }
   Op op_;
   std::vector<std::uint8_t> bytes_;
@@ -244,10 +248,10 @@ class ByteReader {
   }
   std::uint64_t number(const char* name) {
     std::uint64_t n = 0;
-    for (int shift = 0;; shift += 7) {
+    for (;;) {
       const std::uint8_t b = byte(name);
-      if (shift == 63 && b > 1) wrong(name, "must be a number of 64 bits");
-      n |= std::uint64_t{b & 0x7fu} << shift;
+      if (n >> 57 != 0) wrong(name, "must be a number of 64 bits");
+      n = n << 7 | (b & 0x7fu);
       if (b < 0x80) return n;
     }
   }
@@ -260,7 +264,7 @@ class ByteReader {
   }
   double real(const char* name) {
     std::uint64_t bits = 0;
-    for (int i = 0; i < 8; ++i) bits |= std::uint64_t{byte(name)} << 8 * i;
+    for (int i = 0; i < 8; ++i) bits = bits << 8 | byte(name);
     return std::bit_cast<double>(bits);
   }
 

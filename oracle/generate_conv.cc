@@ -130,7 +130,7 @@ Batch draw_target(const Case& c, ChoiceSource& r) {
 enum class Kind { Small, Real, Large, Special };
 
 double draw_number(ChoiceSource& r, NumberType type, Kind kind) {
-  if (kind == Kind::Special && r.one_in(40))
+  if (kind == Kind::Special && type != NumberType::Int32 && r.one_in(40))
     return r.pick<double>({kInfinity, -kInfinity, std::nan(""), kInfinity});
   if (kind == Kind::Small || kind == Kind::Special || type == NumberType::Int32) {
     const bool large = kind == Kind::Large && type == NumberType::Int32;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,22 @@ struct Row {
   std::int64_t equal = 0, different = 0, not_implemented = 0,
                refused = 0;                  // refused: by both, alike
   std::map<Boundary, std::int64_t> touched;  // cases per class
+  /// Cases per class of the ledger (oracle/ledger.h) that the operation may promise, and how many
+  /// of these it promised.
+  std::map<std::string, std::int64_t> classes;
+  std::int64_t promised = 0;
   double seconds = 0;
+};
+
+/// A failing case made as small as it goes; a text that cannot be written says why.
+struct Smallest {
+  std::string text;    // the case (docs/case-format.md)
+  std::string replay;  // a shell line
+  std::string test;    // a GoogleTest to be pasted
+  std::string vector;  // a file of vectors [F]
+  Verdict verdict;
+  std::int64_t tries = 0;  // cases that were judged to find it
+  bool finished = false;   // no edit makes it simpler; false: the tries ran out
 };
 
 /// A case that came out different, with what is needed to see and replay it.
@@ -30,6 +46,7 @@ struct Failure {
   Verdict verdict;
   // For the picture: the voxels of both sides in the member of the first difference.
   std::vector<Voxel> expected_voxels, actual_voxels;
+  std::optional<Smallest> smallest;  // of the first failure of a row
 };
 
 struct Report {

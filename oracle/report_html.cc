@@ -418,6 +418,10 @@ std::string failure(const Failure& f) {
     html +=
         "<div class=\"soft\">Replay (one click selects the line):</div><code class=\"replay\">" +
         escaped(f.replay) + "</code>\n";
+  if (f.smallest)
+    html += "<div class=\"soft\">The smallest case that differs:</div><code class=\"replay\">" +
+            escaped(f.smallest->replay) + "</code>\n<pre>" +
+            escaped(text_verdict(f.smallest->verdict)) + "</pre>\n";
   return html + "</div></article>\n";
 }
 

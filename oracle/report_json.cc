@@ -77,8 +77,20 @@ Json json_of(const Row& row) {
           {"not_implemented", row.not_implemented},
           {"refused", row.refused},
           {"touched", std::move(touched)},
+          {"classes", row.classes},
+          {"promised", row.promised},
           {"verdict", verdict},
           {"seconds", row.seconds}};
+}
+
+Json json_of(const Smallest& smallest) {
+  return {{"case", printable(smallest.text)},
+          {"replay", printable(smallest.replay)},
+          {"test", smallest.test},
+          {"vector", smallest.vector},
+          {"verdict", json_of(smallest.verdict)},
+          {"tries", smallest.tries},
+          {"finished", smallest.finished}};
 }
 
 }  // namespace
@@ -92,7 +104,8 @@ std::string json_report(const Report& report) {
                         {"backend", printable(f.backend)},
                         {"case", printable(f.case_id)},
                         {"replay", printable(f.replay)},
-                        {"verdict", json_of(f.verdict)}});
+                        {"verdict", json_of(f.verdict)},
+                        {"smallest", f.smallest ? json_of(*f.smallest) : Json()}});
   for (const std::string& note : report.notes) notes.push_back(printable(note));
   const Json json{{"format", "leafproof-report"},
                   {"version", 1},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 
 #include "oracle/layout_view.h"
@@ -212,6 +213,38 @@ std::string counts_of(const Verdict& verdict) {
                      taps, verdict.differences);
 }
 
+/// The smallest case that fails, and what to paste where.
+std::string smallest_text(const Smallest& smallest) {
+  constexpr std::size_t shown = 4000;  // characters; all of it is in the JSON
+  const auto cut = [](const std::string& text) {
+    return text.size() <= shown ? text : text.substr(0, shown) + "... (whole in --json)\n";
+  };
+  std::string text = fmt::format("smallest ({} tries{}):\n", smallest.tries,
+                                 smallest.finished ? "" : ", and there may be a smaller one");
+  text += indented(cut(printable(smallest.text)) + "\n" + text_verdict(smallest.verdict));
+  text += "replay: " + cut(printable(smallest.replay)) + "\nas a test:\n";
+  text += indented(cut(smallest.test)) + "as a vector [F]:\n" + indented(cut(smallest.vector));
+  return text;
+}
+
+/// How far the promised classes of cases were reached; the one with the fewest cases.
+std::string classes_text(const std::vector<Row>& rows) {
+  std::int64_t promised = 0, fewest = INT64_MAX;
+  std::string of;
+  for (const Row& row : rows) {
+    promised += row.promised;
+    if (row.promised == 0) continue;
+    for (const auto& [name, cases] : row.classes)
+      if (cases > 0 && cases < fewest) {
+        fewest = cases;
+        of = fmt::format("\"{}\" in {} on {}", name, row.operation, row.backend);
+      }
+  }
+  if (promised == 0) return "";
+  return fmt::format("classes of cases: {} promised; the fewest cases, {}, are of {}.\n", promised,
+                     fewest, printable(of));
+}
+
 }  // namespace
 
 std::string text_report(const Report& report, int width) {
@@ -239,6 +272,7 @@ std::string text_report(const Report& report, int width) {
           "n/i: not implemented; a verdict of \"partly\": equal wherever the backend answered.\n";
     }
     if (has("ref.")) text += "ref.: refused, by both sides alike.\n";
+    text += classes_text(report.rows);
   }
   for (std::size_t i = 0; i < report.failures.size(); ++i) {
     if (i == failures_shown) {
@@ -251,6 +285,7 @@ std::string text_report(const Report& report, int width) {
                         printable(f.case_id));
     text += indented(text_verdict(f.verdict));
     if (!f.replay.empty()) text += "  replay: " + printable(f.replay) + "\n";
+    if (f.smallest) text += indented(smallest_text(*f.smallest));
   }
   if (!report.notes.empty()) text += "\n";
   for (const std::string& note : report.notes) text += "note: " + printable(note) + "\n";

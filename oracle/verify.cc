@@ -7,18 +7,18 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <set>
 #include <system_error>
 #include <thread>
 
-#include "oracle/compare_conv.h"
 #include "oracle/generate.h"
+#include "oracle/judge.h"
 #include "oracle/layout_view.h"
+#include "oracle/ledger.h"
+#include "oracle/smallest.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -56,8 +56,10 @@ struct Judged {
 struct Slot {
   std::string case_id;
   std::set<Boundary> touched;
+  Classes classes;
   bool refused = false;
-  std::vector<Judged> judged;  // per backend
+  std::vector<Judged> judged;  // per backend; none where time was over
+  bool ran() const { return !judged.empty(); }
 };
 
 bool asked(const Scene* scene, const Backend& backend) {
@@ -72,70 +74,14 @@ Case question_of(const Item& item, std::uint64_t seed) {
   return question;
 }
 
-Verdict threw(const std::exception& error) {
-  Verdict verdict;
-  verdict.outcome = Outcome::Different;
-  verdict.differences = 1;
-  verdict.compared = false;
-  // A machine short of memory is no fault of an answer, and no judgement of it either.
-  const auto* typed = dynamic_cast<const Error*>(&error);
-  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-                      (typed != nullptr && typed->kind() == ErrorKind::OutOfMemory);
-  verdict.first = Difference{};
-  verdict.first->clause = memory ? "E-3" : "E-1";
-  verdict.first->what = memory ? "the backend, or its judge, ran out of memory: not judged"
-                               : "an exception instead of an answer";
-  verdict.first->expected = "an answer, or a typed refusal";
-  verdict.first->actual = error.what();
-  return verdict;
-}
-
-/// An expected answer, with its bytes written once for all backends that answer with a buffer.
-class Expected {
- public:
-  explicit Expected(Answer answer) : answer_(std::move(answer)) {}
-  const Layout* layout() const { return std::get_if<Layout>(&answer_); }
-  const Error* error() const { return std::get_if<Error>(&answer_); }
-  /// An answer by which others can be judged, or a refusal.
-  bool usable() const { return layout() || error() || is_of_convolution(answer_); }
-
-  Verdict judge(const Answer& actual) {
-    const auto* buffer = std::get_if<GridBuffer>(&actual);
-    // The order of a map's pairs is owed by all of ours [M-2].
-    if (std::holds_alternative<KernelMapAnswer>(actual))
-      return compare(answer_, actual, Profile::Bytes, /*judge_maps=*/true);
-    if (buffer == nullptr) return compare(answer_, actual, Profile::Layout, /*judge_maps=*/true);
-    if (layout() != nullptr) {
-      if (!bytes_) bytes_ = write_layout(*layout());
-      // Equal bytes need no reading; unequal ones are read, distrusted and explained by compare().
-      if (bytes_->offsets == buffer->offsets && bytes_->bytes.size() == buffer->bytes.size() &&
-          (bytes_->bytes.empty() ||
-           std::memcmp(bytes_->bytes.data(), buffer->bytes.data(), bytes_->bytes.size()) == 0)) {
-        Verdict verdict;
-        verdict.profile = Profile::Bytes;
-        verdict.members = static_cast<std::int64_t>(layout()->grids.size());
-        verdict.voxels = static_cast<std::int64_t>(layout()->voxel_offsets.back());
-        return verdict;
-      }
-    }
-    return compare(answer_, actual, Profile::Bytes);
-  }
-
- private:
-  Answer answer_;
-  std::optional<GridBuffer> bytes_;
-};
-
 Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
          const std::vector<const Backend*>& backends) {
   const Case question = question_of(item, seed);
   Slot slot;
   slot.case_id = question.id;
-  Expected expected(reference.answer(question));
-  if (!expected.usable())
-    throw std::logic_error("the reference answered neither with a result nor with a refusal: " +
-                           question.id);
+  Standard expected(question, reference);
   slot.refused = expected.error() != nullptr;
+  if (item.pass == nullptr) slot.classes = classes_of(question);
   slot.touched = boundaries_of(question, expected.layout());
   if (slot.refused && expected.error()->kind() == ErrorKind::OutOfRange)
     slot.touched.insert(Boundary::Range);
@@ -150,7 +96,7 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
       if (const auto* reason = std::get_if<NotImplemented>(&actual))
         judged.stated_limit = is_stated_limit(backend->name(), *reason);
     } catch (const std::exception& error) {
-      judged.take(threw(error));
+      judged.take(verdict_of_exception(error));
     }
   }
   return slot;
@@ -163,15 +109,24 @@ std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions
     for (const ScenePass& pass : scene_passes())
       if (std::find(options.ops.begin(), options.ops.end(), pass.op) != options.ops.end())
         items.push_back({pass.op, 0, &scene, &pass});
-  for (const Op op : options.ops) {
-    const std::int64_t cases = options.only_case    ? 1
-                               : options.cases      ? *options.cases
-                               : options.level == 0 ? 0
-                                                    : cases_of_level(op, options.level);
-    for (std::int64_t i = 0; i < cases; ++i)
-      items.push_back({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
-  }
-  return items;
+  // The operations take turns, so that all have their part of a bounded time.
+  const auto cases_of = [&](Op op) -> std::int64_t {
+    if (options.only_case) return 1;
+    if (options.cases) return *options.cases;
+    return options.level == 0 ? 0 : cases_of_level(op, options.level);
+  };
+  std::int64_t most = 0;
+  for (const Op op : options.ops) most = std::max(most, cases_of(op));
+  for (std::int64_t i = 0; i < most; ++i)
+    for (const Op op : options.ops)
+      if (i < cases_of(op))
+        items.push_back({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
+  // The part of a sweep: every so-manieth of all.
+  std::vector<Item> part;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (static_cast<std::int64_t>(i) % options.shard.parts == options.shard.part - 1)
+      part.push_back(items[i]);
+  return part;
 }
 
 /// No more than there is work for, and at most four per processor: more only cost memory.
@@ -184,6 +139,7 @@ int workers(int asked, std::size_t items) {
 std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& reference,
                           const std::vector<const Backend*>& backends,
                           const VerifyOptions& options) {
+  const auto start = Clock::now();
   std::vector<Slot> slots(items.size());
   std::atomic<std::size_t> next{0};
   std::int64_t done = 0;
@@ -191,6 +147,7 @@ std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& referen
   std::mutex mutex;  // of `done` and `failed`
   const auto work = [&] {
     for (std::size_t i; (i = next++) < items.size();) {
+      if (options.seconds && seconds_since(start) >= *options.seconds) break;
       try {
         slots[i] = run(items[i], options.seed, reference, backends);
       } catch (...) {
@@ -241,7 +198,7 @@ std::string replay_of(const Item& item, std::string_view backend, std::uint64_t 
 }
 
 Failure failure_of(const Item& item, const Judged& judged, const Backend& reference,
-                   const Backend& backend, std::uint64_t seed) {
+                   const Backend& backend, std::uint64_t seed, std::int64_t shrink_tries) {
   Failure failure;
   const Case question = question_of(item, seed);
   failure.operation = to_string(item.op);
@@ -257,6 +214,7 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   } catch (const std::exception&) {
     // It threw before, too: the verdict says so.
   }
+  if (shrink_tries > 0) failure.smallest = smallest_of(question, reference, backend, shrink_tries);
   return failure;
 }
 
@@ -277,6 +235,11 @@ void check(const VerifyOptions& options, const std::vector<const Backend*>& back
   };
   if (options.level < 0 || options.level > 3)
     refuse("level", std::to_string(options.level), "must be 1, 2 or 3 (0: no generated cases)");
+  if (options.shard.parts < 1 || options.shard.part < 1 || options.shard.part > options.shard.parts)
+    refuse("shard", fmt::format("{}/{}", options.shard.part, options.shard.parts),
+           "must be a part i of n parts, 1 <= i <= n");
+  if (options.seconds && !(*options.seconds > 0))
+    refuse("time", fmt::format("{}", *options.seconds), "must be positive");
   if (options.threads < 1) refuse("threads", std::to_string(options.threads), "must be positive");
   if (options.ops.empty()) refuse("ops", "none", "must name at least one operation");
   if (backends.empty()) refuse("backend", "none", "must name at least one backend");
@@ -310,6 +273,9 @@ class RowOfItems {
     row_.members += judged.members;
     row_.voxels += judged.voxels;
     for (const Boundary boundary : slot.touched) ++row_.touched[boundary];
+    for (std::size_t i = 0; i < case_classes().size(); ++i)
+      if (case_classes()[i].one_in(op_) > 0)
+        row_.classes[std::string(case_classes()[i].name)] += slot.classes[i];
     if (judged.outcome == Outcome::Equal) {
       ++row_.equal;
       if (slot.refused) ++row_.refused;
@@ -318,7 +284,7 @@ class RowOfItems {
     }
   }
 
-  std::vector<std::string> faults(const VerifyOptions& options, bool generated) const {
+  std::vector<std::string> faults(const VerifyOptions& options, bool generated) {
     std::vector<std::string> faults;
     const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
     if (skipped(options.skips, op_, row_.backend)) return faults;
@@ -331,11 +297,19 @@ class RowOfItems {
     const std::int64_t compared = row_.equal + row_.different;
     if (compared == 0 && unimplemented_ == 0 && (generated || !limited))
       faults.push_back(who + ": nothing was compared");
-    if (generated && !options.only_case && !limited && compared > 0)
-      for (const Boundary boundary : kBoundaries)
-        if (!row_.touched.contains(boundary))
-          faults.push_back(
-              fmt::format("{}: no case reached the boundary class {}", who, to_string(boundary)));
+    if (!generated || options.only_case || options.shard.parts > 1 || limited || compared == 0)
+      return faults;
+    const auto promise = [&](std::string_view name, bool reached) {
+      if (!reached)
+        faults.push_back(fmt::format("{}: no case reached the class \"{}\"", who, name));
+    };
+    for (const Boundary boundary : kBoundaries)
+      promise(to_string(boundary), row_.touched.contains(boundary));
+    const Classes classes = promised(op_, row_.cases);
+    row_.promised = static_cast<std::int64_t>(classes.count());
+    for (std::size_t i = 0; i < case_classes().size(); ++i)
+      if (classes[i])
+        promise(case_classes()[i].name, row_.classes[std::string(case_classes()[i].name)] > 0);
     return faults;
   }
   const Row& row() const { return row_; }
@@ -374,20 +348,34 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
         if (!asked(scene, *backends[b])) continue;
         RowOfItems row(op, *backends[b], scene == nullptr ? "generated" : scene->name);
         int kept = 0;
+        bool listed = options.shard.parts == 1;  // a part need not have items of every row
         for (std::size_t i = 0; i < items.size(); ++i) {
           if (items[i].op != op || items[i].scene != scene) continue;
+          listed = true;
+          if (!slots[i].ran()) continue;
           const Judged& judged = slots[i].judged[b];
           row.add(slots[i], judged);
           if (judged.outcome != Outcome::Different) continue;
           equal = false;
           if (kept++ < options.kept_failures)
-            report.failures.push_back(
-                failure_of(items[i], judged, reference, *backends[b], options.seed));
+            report.failures.push_back(failure_of(items[i], judged, reference, *backends[b],
+                                                 options.seed,
+                                                 kept == 1 ? options.shrink_tries : 0));
         }
+        if (!listed) continue;
         for (auto& fault : row.faults(options, scene == nullptr))
           result.faults.push_back(std::move(fault));
         report.rows.push_back(row.row());
       }
+  const auto ran = std::count_if(slots.begin(), slots.end(), [](const Slot& s) { return s.ran(); });
+  if (static_cast<std::size_t>(ran) < items.size())
+    report.notes.push_back(fmt::format("NOT TESTED: {} of {} cases: {} s were over",
+                                       items.size() - static_cast<std::size_t>(ran), items.size(),
+                                       *options.seconds));
+  if (options.shard.parts > 1)
+    report.notes.push_back(
+        fmt::format("part {} of {} of a sweep: it promises no class of cases, their union does",
+                    options.shard.part, options.shard.parts));
   if (report.rows.empty())
     result.faults.push_back("no generated cases and no input: nothing to do");
   for (const auto& fault : result.faults) report.notes.push_back("FAILED: " + fault);

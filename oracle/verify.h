@@ -37,6 +37,13 @@ struct VerifyOptions {
   std::optional<std::int64_t> cases;       // per operation, instead of the level's number
   std::optional<std::uint64_t> only_case;  // replay: this generated case alone
   std::vector<Skip> skips;
+  /// Of all work of a sweep this part alone: the parts of one sweep are its cases, each once. A
+  /// part promises no class of cases.
+  struct Shard {
+    std::int64_t part = 1, parts = 1;  // 1 <= part <= parts
+  } shard;
+  std::optional<double> seconds;     // begin no case after so many; what is left out is noted
+  std::int64_t shrink_tries = 1500;  // on the first failure of a row; 0: it is not shrunk
   int threads = 2;        // at most, 4 per processor; the verdicts are the same for any number
   int kept_failures = 3;  // per row
   /// Called now and then, from any thread, one call at a time.
@@ -46,8 +53,8 @@ struct VerifyOptions {
 struct Verification {
   Report report;  // rows in the order of `ops`, then backends, then inputs
   /// What fails the run besides differences, one sentence each: an operation that a backend did not
-  /// implement without being told to skip it, a boundary class that was not reached, a row that
-  /// compared nothing. Repeated in `report.notes`.
+  /// implement without being told to skip it, a class of cases that was promised and not reached
+  /// (boundaries; oracle/ledger.h), a row that compared nothing. Repeated in `report.notes`.
   std::vector<std::string> faults;
   bool ok = false;  // no difference and no fault
 };

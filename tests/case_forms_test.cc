@@ -230,18 +230,17 @@ TEST(CaseForms, BytesHaveOneEncodingAndEndWhereTheyEnd) {
   other = good;
   other[4] = 18;
   EXPECT_EQ(refusal([&] { from_bytes(other); }).argument, "op");
-  // A factor that is the default, written out; a number with a byte of zeros behind it.
+  // A factor that is the default, written out; a number with a byte of zeros before it.
   Case refine = small(Op::Refine);
   refine.factor = {3, 3, 3};
   other = as_bytes(refine);
   other[6] = other[7] = other[8] = 2;
   EXPECT_EQ(refusal([&] { from_bytes(other); }).argument, "the encoding");
   other = as_bytes(refine);
-  other[8] = static_cast<char>(0x86);
-  other.insert(9, 1, '\0');
+  other.insert(8, 1, static_cast<char>(0x80));
   EXPECT_EQ(refusal([&] { from_bytes(other); }).argument, "the encoding");
   // Counts that no memory holds are refused before anything is allocated.
-  other = good.substr(0, 5) + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01";
+  other = good.substr(0, 5) + "\x81\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F";
   EXPECT_EQ(refusal([&] { from_bytes(other); }).argument, "source");
 }
 

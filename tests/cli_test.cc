@@ -130,7 +130,7 @@ TEST_F(Cli, HelpAndVersion) {
   const Result help = run({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_NE(help.out.find("Exit codes"), std::string::npos);
-  for (const char* command : {"verify", "apply", "check", "show", "vectors"}) {
+  for (const char* command : {"verify", "replay", "cases", "apply", "check", "show", "vectors"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     const Result of_command = run({command, "--help"});
     EXPECT_EQ(of_command.code, 0) << command;
@@ -174,6 +174,19 @@ TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
   refused({"show", at("a\nb\033[2J.xyz")}, "\\x1b");
   refused({"vectors", at("")}, "vectors");
   refused({"show"}, "FILE");
+  refused({"verify", "--shard", "0/2"}, "0/2");
+  refused({"verify", "--shard", "3/2"}, "3/2");
+  refused({"verify", "--shard", "1"}, "--shard");
+  refused({"verify", "--time", "0"}, "--time");
+  refused({"replay"}, "CASE");
+  refused({"replay", at("none.case")}, "none.case");
+  refused({"replay", "case1 melt source=-"}, "melt");
+  refused({"replay", "case1 dual source=[0,0,0] colour=red"}, "colour = red");
+  refused({"replay", "{\"format\":1}"}, "format");
+  refused({"replay", "case1 dual source=-", "--as", "poem"}, "--as");
+  refused({"replay", "case1 dual source=[] source_names=a", "--as", "vector"}, "names");
+  refused({"replay", "case1 dilate_box hi=1023 source=[0,0,0][9000,0,0][0,9000,0]"}, "memory");
+  refused({"cases", "--bytes", at("none")}, "none");
   EXPECT_FALSE(fs::exists(at("x.nvdb")));
 }
 
@@ -516,6 +529,61 @@ TEST_F(Cli, VerifyReplaysOneCase) {
       run({"verify", "--ops", "refine", "--seed", "3", "--case", "17", "--backend", "host-mask"});
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_NE(r.out.find("1 passed, 0 failed"), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, ACaseIsReplayedInAnyForm) {
+  const std::string text = "case1 coarsen factor=2 source=[-1,0,0]";
+  Result r = run({"replay", text});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find("host-mask: equal by profile bytes"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("brute_force: equal by profile layout"), std::string::npos) << r.out;
+  for (const char* form : {"text", "json", "bytes"}) {
+    r = run({"replay", text, "--as", form});
+    ASSERT_EQ(r.code, 0) << r.err;
+    write(form, r.out);
+    const Result back = run({"replay", at(form), "--as", "text"});
+    EXPECT_EQ(back.out, text + "\n") << form << back.err;
+    r = run({"replay", at(form), "--backend", "host-sort", "--json", "--shrink"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    const json verdicts = json::parse(r.out);
+    EXPECT_EQ(verdicts.at(0).at("verdict").at("outcome"), "equal");
+    EXPECT_TRUE(verdicts.at(0).at("smallest").is_null()) << "nothing to shrink";
+  }
+  // A builder in device memory has no features: a stated limit.
+  r = run({"replay", "case1 convolution source=[0,0,0] features=1x1:2 weights=1x1x1x1x1:3",
+           "--backend", "strict"});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find("not implemented"), std::string::npos);
+  // As a vector it is one that `vectors` runs.
+  r = run({"replay", text, "--as", "vector"});
+  write("vector.json", r.out);
+  EXPECT_EQ(run({"vectors", at("vector.json")}).code, 0);
+}
+
+TEST_F(Cli, GeneratedCasesArePrintedForOtherPrograms) {
+  Result r = run({"cases", "--ops", "refine,merge", "--seed", "7", "--first", "3", "--count", "5"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 10);
+  EXPECT_TRUE(r.out.starts_with("case1 refine ")) << r.out.substr(0, 60);
+  r = run({"cases", "--ops", "refine", "--seed", "7", "--as", "json"});
+  const json one = json::parse(r.out);
+  EXPECT_EQ(one.at("id"), "refine --seed 7 --case 0");
+  write("choices", std::string("\x05\x01\x77\x03", 4));
+  r = run({"cases", "--ops", "erode_box", "--bytes", at("choices")});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(r.out.starts_with("case1 erode_box ")) << r.out;
+  EXPECT_EQ(run({"cases", "--ops", "erode_box", "--bytes", at("choices")}).out, r.out);
+}
+
+TEST_F(Cli, ShardsOfASweepAddUp) {
+  std::int64_t cases = 0;
+  for (const char* part : {"1/3", "2/3", "3/3"}) {
+    const Result r = run({"verify", "--level", "1", "--ops", "dual", "--backend", "host-mask",
+                          "--input", at("points.xyz"), "--shard", part, "-j", "1", "--json"});
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    cases += json::parse(r.out).at("totals").at("cases").get<std::int64_t>();
+  }
+  EXPECT_EQ(cases, 64 + 1) << "and the pass on the input";
 }
 
 TEST_F(Cli, AReportOverwritesNothingThatIsRead) {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <stdexcept>
 
 #include "oracle/boxed_backend.h"
 #include "oracle/compare_conv.h"
 #include "oracle/generate.h"
 #include "oracle/layout_view.h"
+#include "oracle/ledger.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -237,7 +239,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Verify, AFaultOnRealInputAloneIsCaughtAndNamesTheInput) {
   const Faulty faulty("real-only", [](const Case& c, Answer a) {
     if (c.comment != "real input") return a;
-    return with_batch(std::move(a), [](Batch& b) { b.members.back().clear(); });
+    return with_batch(std::move(a), [](Batch& b) {
+      if (!b.members.empty()) b.members.back().clear();
+    });
   });
   const Verification v = judge(faulty, options({Op::Refine}), {small_scene()});
   EXPECT_FALSE(v.ok);
@@ -300,7 +304,114 @@ TEST(Verify, ABoundaryClassThatIsNotReachedFails) {
   const Verification v = judge(perfect, options({Op::Refine}, 1));
   EXPECT_FALSE(v.ok);
   ASSERT_FALSE(v.faults.empty());
-  EXPECT_NE(v.faults[0].find("no case reached the boundary class"), std::string::npos);
+  EXPECT_NE(v.faults[0].find("no case reached the class"), std::string::npos);
+}
+
+TEST(Verify, APromisedClassThatIsNotReachedFails) {
+  const Faulty perfect("perfect", [](const Case&, Answer answer) { return answer; });
+  const Verification v = judge(perfect, options({Op::FromIjk}));
+  EXPECT_TRUE(v.ok);
+  const Row& row = v.report.rows.at(0);
+  EXPECT_GE(row.promised, 4);
+  EXPECT_GT(row.classes.at("repeats"), 12);
+  EXPECT_GT(row.classes.at("family leaf"), 0);
+  EXPECT_FALSE(row.classes.contains("factor 1")) << "from_ijk has no factor";
+  EXPECT_NE(text_report(v.report).find("classes of cases: "), std::string::npos);
+  EXPECT_NE(json_report(v.report).find("\"repeats\": "), std::string::npos);
+  // More cases promise more.
+  EXPECT_GT(promised(Op::Refine, 512).count(), promised(Op::Refine, 64).count());
+  EXPECT_EQ(promised(Op::Refine, 5).count(), 0u);
+}
+
+// The classes are those of the table, so a sweep cannot be short of one that nobody counts.
+TEST(Ledger, LevelTwoReachesAllThatItPromises) {
+  for (const Op op : generated_ops()) {
+    const std::int64_t cases = cases_of_level(op, 2);
+    Classes reached;
+    for (std::int64_t i = 0; i < cases; ++i)
+      reached |= classes_of(generate(op, 424242, static_cast<std::uint64_t>(i)));
+    const Classes missing = promised(op, cases) & ~reached;
+    for (std::size_t i = 0; i < case_classes().size(); ++i)
+      EXPECT_FALSE(missing[i]) << to_string(op) << ": " << case_classes()[i].name;
+    EXPECT_GT(promised(op, cases).count(), 20u) << to_string(op);
+  }
+  // Every class is promised of some operation by a level that somebody runs, and has a reason.
+  std::set<std::string_view> names;
+  for (const CaseClass& c : case_classes()) {
+    EXPECT_TRUE(std::any_of(generated_ops().begin(), generated_ops().end(), [&](Op op) {
+      return c.one_in(op) > 0;
+    })) << c.name;
+    EXPECT_FALSE(c.reason.empty()) << c.name;
+    EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+  }
+}
+
+TEST(Verify, ShardsAreTheSweepEachCaseOnce) {
+  std::multiset<std::string> whole, parts;
+  const auto run = [&](VerifyOptions::Shard shard, std::multiset<std::string>& asked) {
+    const Faulty listener("listener", [&](const Case& c, Answer answer) {
+      asked.insert(c.id);
+      return answer;
+    });
+    VerifyOptions with = options({Op::Refine, Op::Merge, Op::KernelMap}, 65);
+    with.threads = 1;
+    with.shard = shard;
+    const Verification v = judge(listener, with, {small_scene()});
+    EXPECT_TRUE(v.ok) << text_report(v.report);
+    return v;
+  };
+  run({1, 1}, whole);
+  for (std::int64_t part = 1; part <= 7; ++part) {
+    const Verification v = run({part, 7}, parts);
+    EXPECT_TRUE(std::any_of(v.report.notes.begin(), v.report.notes.end(), [](const auto& note) {
+      return note.find("of 7 of a sweep") != std::string::npos;
+    }));
+    for (const Row& row : v.report.rows) EXPECT_GT(row.cases, 0);
+  }
+  EXPECT_EQ(whole.size(), 3 * 65u + 4) << "and the passes on the scene";
+  EXPECT_EQ(parts, whole);
+}
+
+TEST(Verify, TimeEndsASweepAndSaysWhatItLeftOut) {
+  const Faulty perfect("perfect", [](const Case&, Answer answer) { return answer; });
+  VerifyOptions with = options({Op::Refine, Op::Merge}, 1'000'000);
+  with.threads = 1;
+  with.seconds = 0.5;
+  const Verification v = judge(perfect, with);
+  ASSERT_EQ(v.report.rows.size(), 2u);
+  // The operations take turns.
+  EXPECT_LE(std::abs(v.report.rows[0].cases - v.report.rows[1].cases), 1);
+  EXPECT_GT(v.report.rows[0].cases, 0);
+  EXPECT_LT(v.report.rows[0].cases, 1'000'000);
+  EXPECT_TRUE(std::any_of(v.report.notes.begin(), v.report.notes.end(), [](const auto& note) {
+    return note.find("of 2000000 cases: 0.5 s were over") != std::string::npos;
+  }));
+  with.seconds = 1e-9;
+  EXPECT_FALSE(judge(perfect, with).ok) << "nothing was compared";
+}
+
+TEST(Verify, TheFirstFailureOfARowIsShrunk) {
+  const Faulty faulty("faulty", [](const Case&, Answer a) {
+    return with_batch(std::move(a), [](Batch& b) {
+      for (auto& member : b.members)
+        if (!member.empty()) member.pop_back();
+    });
+  });
+  VerifyOptions with = options({Op::Prune, Op::Merge});
+  const Verification v = judge(faulty, with);
+  ASSERT_EQ(v.report.failures.size(), 6u);
+  const auto& smallest = v.report.failures[0].smallest;
+  ASSERT_TRUE(smallest);
+  EXPECT_EQ(smallest->text, "case1 prune source=[0,0,0] mask=[1]");
+  EXPECT_TRUE(smallest->finished);
+  EXPECT_FALSE(v.report.failures[1].smallest) << "the first of a row alone";
+  EXPECT_TRUE(v.report.failures[3].smallest);
+  const std::string line = "leafproof replay --backend faulty 'case1 prune";
+  EXPECT_NE(text_report(v.report).find(line), std::string::npos);
+  EXPECT_NE(json_report(v.report).find(line), std::string::npos);
+  EXPECT_NE(html_report(v.report).find("--backend faulty &#39;case1 prune"), std::string::npos);
+  with.shrink_tries = 0;
+  EXPECT_FALSE(judge(faulty, with).report.failures[0].smallest);
 }
 
 TEST(Verify, NothingToDoFails) {
@@ -323,6 +434,15 @@ TEST(Verify, OptionsOutOfTheirRangeAreRefused) {
   EXPECT_THROW(judge(perfect, bad), Error);
   bad = options({Op::Refine});
   bad.threads = 0;
+  EXPECT_THROW(judge(perfect, bad), Error);
+  bad = options({Op::Refine});
+  for (const VerifyOptions::Shard shard :
+       {VerifyOptions::Shard{0, 1}, VerifyOptions::Shard{2, 1}, VerifyOptions::Shard{1, 0}}) {
+    bad.shard = shard;
+    EXPECT_THROW(judge(perfect, bad), Error);
+  }
+  bad = options({Op::Refine});
+  bad.seconds = 0;
   EXPECT_THROW(judge(perfect, bad), Error);
   EXPECT_THROW(verify(reference_backend(), {}, {}, options({Op::Refine})), Error);
 }

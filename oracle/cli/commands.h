@@ -38,10 +38,15 @@ CLI::Validator integer(T low, T high = std::numeric_limits<T>::max()) {
 /// boxes have at most `cells` cells together, so that the time stays bounded.
 std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells);
 
+/// All but the reference, which is the other side, `host`, which is one of the engines that are
+/// judged by name, and `strict`, which is the same code as these and slow on purpose.
+std::vector<std::string> default_backends();
+
 void add_verify(CLI::App& app, int& exit_code);
 void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
+void add_replay(CLI::App& app, int& exit_code);       // replay, cases
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
 

@@ -24,6 +24,7 @@ constexpr const char* kFooter = R"(
 Examples:
   leafproof verify                                  judge this build's builder, with real input
   leafproof verify --backend host-mask --ops refine,dual --level 3
+  leafproof replay 'case1 refine factor=2 source=[-1,0,0]'
   leafproof apply refine bunny.obj --resolution 256 --factor 2 -o fine.nvdb
   leafproof check dilate_box coarse.nvdb theirs.nvdb --lo -1 --hi 1
   leafproof show fine.nvdb
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   cli::add_verify(app, exit_code);
+  cli::add_replay(app, exit_code);
   cli::add_apply(app, exit_code);
   cli::add_check(app, exit_code);
   cli::add_convolution(app, exit_code);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -26,17 +27,30 @@ struct Options {
   InputOptions input;
   std::filesystem::path report;
   bool json = false;
+  std::string shard;
+  double seconds = 0;
   int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 };
 
-/// All but the reference, which is the other side, `host`, which is one of the engines that are
-/// judged by name, and `strict`, which is the same code as these and slow on purpose.
-std::vector<std::string> default_backends() {
-  std::vector<std::string> names = backend_names();
-  std::erase(names, "reference");
-  std::erase(names, "host");
-  std::erase(names, "strict");
-  return names;
+/// "2/8"; the whole sweep where nothing is given.
+VerifyOptions::Shard parse_shard(const std::string& text) {
+  VerifyOptions::Shard shard;
+  if (text.empty()) return shard;
+  const char* const end = text.data() + text.size();
+  auto [at, failed] = std::from_chars(text.data(), end, shard.part);
+  bool good = failed == std::errc{} && at != end && *at == '/';
+  if (good) {
+    const auto [stop, wrong] = std::from_chars(at + 1, end, shard.parts);
+    good = wrong == std::errc{} && stop == end && 1 <= shard.part && shard.part <= shard.parts;
+  }
+  if (!good)
+    throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
+                                             .argument = "--shard",
+                                             .value = text,
+                                             .reason = "must be i/n, a part i of n, from 1 on",
+                                             .member = {},
+                                             .row = {}});
+  return shard;
 }
 
 std::vector<Skip> parse_skips(const std::vector<std::string>& texts) {
@@ -94,6 +108,8 @@ int run(const Options& options) {
     verify_options.only_case = static_cast<std::uint64_t>(options.only_case);
   verify_options.skips = parse_skips(options.skips);
   verify_options.threads = options.threads;
+  verify_options.shard = parse_shard(options.shard);
+  if (options.seconds > 0) verify_options.seconds = options.seconds;
 
   const auto reference = make_backend("reference");
   std::vector<std::unique_ptr<Backend>> made;
@@ -125,6 +141,7 @@ int run(const Options& options) {
   Report& report = verification.report;
   report.command =
       fmt::format("leafproof verify --seed {} --level {}", options.seed, options.level);
+  if (!options.shard.empty()) report.command += " --shard " + options.shard;
   report.version = LEAFPROOF_VERSION;
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   if (!options.report.empty()) {
@@ -136,6 +153,14 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> default_backends() {
+  std::vector<std::string> names = backend_names();
+  std::erase(names, "reference");
+  std::erase(names, "host");
+  std::erase(names, "strict");
+  return names;
+}
 
 void add_verify(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
@@ -177,8 +202,14 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--report", options->report, "write the report as one HTML page");
   command->add_flag("--json", options->json, "print the report as JSON");
+  command->add_option("--shard", options->shard,
+                      "i/n: of all cases the i-th of n parts, for n machines (all of them)");
   command
-      ->add_option("--threads", options->threads,
+      ->add_option("--time", options->seconds,
+                   "begin no case after so many seconds; what was left out is said")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--threads,-j,--jobs", options->threads,
                    "cases judged at once, at most four per processor; changes no verdict (all "
                    "processors)")
       ->check(integer<int>(1));
@@ -187,7 +218,9 @@ void add_verify(CLI::App& app, int& exit_code) {
       "  leafproof verify --report report.html\n"
       "  leafproof verify --ops refine,coarsen --backend host-sort --level 3 --seed 7\n"
       "  leafproof verify --level 0 --input scan.ply --voxel-size 0.02\n"
-      "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)");
+      "  leafproof verify --level 3 --shard 2/8 --time 600 --json >part2.json\n"
+      "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)\n"
+      "Of the first failure of a row the smallest case is printed, for `leafproof replay`.");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

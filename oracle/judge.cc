@@ -1,0 +1,69 @@
+// See judge.h.
+#include "oracle/judge.h"
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "oracle/compare_conv.h"
+#include "oracle/layout_view.h"
+
+namespace leafproof::oracle {
+
+Standard::Standard(const Case& question, const Backend& reference)
+    : answer_(reference.answer(question)) {
+  const bool maps = std::holds_alternative<Maps>(answer_);
+  if (!layout() && !error() && !maps && !is_of_convolution(answer_))
+    throw std::logic_error("the reference answered neither with a result nor with a refusal: " +
+                           question.id);
+}
+
+Verdict Standard::judge(const Answer& actual) {
+  const auto* buffer = std::get_if<GridBuffer>(&actual);
+  if (std::holds_alternative<KernelMapAnswer>(actual))
+    return compare(answer_, actual, Profile::Bytes, /*judge_maps=*/true);
+  if (buffer == nullptr) return compare(answer_, actual, Profile::Layout, /*judge_maps=*/true);
+  if (layout() != nullptr) {
+    if (!bytes_) bytes_ = write_layout(*layout());
+    // Equal bytes need no reading; unequal ones are read, distrusted and explained by compare().
+    if (bytes_->offsets == buffer->offsets && bytes_->bytes.size() == buffer->bytes.size() &&
+        (bytes_->bytes.empty() ||
+         std::memcmp(bytes_->bytes.data(), buffer->bytes.data(), bytes_->bytes.size()) == 0)) {
+      Verdict verdict;
+      verdict.profile = Profile::Bytes;
+      verdict.members = static_cast<std::int64_t>(layout()->grids.size());
+      verdict.voxels = static_cast<std::int64_t>(layout()->voxel_offsets.back());
+      return verdict;
+    }
+  }
+  return compare(answer_, actual, Profile::Bytes);
+}
+
+Verdict verdict_of_exception(const std::exception& error) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Different;
+  verdict.differences = 1;
+  verdict.compared = false;
+  // A machine short of memory is no fault of an answer, and no judgement of it either.
+  const auto* typed = dynamic_cast<const Error*>(&error);
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+                      (typed != nullptr && typed->kind() == ErrorKind::OutOfMemory);
+  verdict.first = Difference{};
+  verdict.first->clause = memory ? "E-3" : "E-1";
+  verdict.first->what = memory ? "the backend, or its judge, ran out of memory: not judged"
+                               : "an exception instead of an answer";
+  verdict.first->expected = "an answer, or a typed refusal";
+  verdict.first->actual = error.what();
+  return verdict;
+}
+
+Verdict judge(const Case& question, const Backend& reference, const Backend& backend) {
+  Standard standard(question, reference);
+  try {
+    return standard.judge(backend.answer(question));
+  } catch (const std::exception& error) {
+    return verdict_of_exception(error);
+  }
+}
+
+}  // namespace leafproof::oracle

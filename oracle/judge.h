@@ -1,0 +1,39 @@
+// One case judged as `verify` judges it: which profile an answer owes, and what a backend that
+// throws is.
+#pragma once
+
+#include <exception>
+#include <optional>
+
+#include "oracle/compare.h"
+
+namespace leafproof::oracle {
+
+/// A reference's answer, by which candidates are judged; its bytes are written once for all that
+/// answer with a buffer.
+class Standard {
+ public:
+  /// Throws std::logic_error where the answer is neither a result nor a refusal: such a reference
+  /// judges nothing.
+  Standard(const Case& question, const Backend& reference);
+  const Answer& answer() const { return answer_; }
+  const Layout* layout() const { return std::get_if<Layout>(&answer_); }
+  const Error* error() const { return std::get_if<Error>(&answer_); }
+
+  /// An answer that is a NanoVDB buffer owes `bytes` [G-9], a kernel map the order of its pairs
+  /// [M-2], an answer that is a layout `layout`.
+  Verdict judge(const Answer& actual);
+
+ private:
+  Answer answer_;
+  std::optional<GridBuffer> bytes_;
+};
+
+/// The verdict of a backend that threw instead of answering.
+Verdict verdict_of_exception(const std::exception& error);
+
+/// Asks both and judges. What the reference throws is thrown on; what the backend throws is a
+/// verdict.
+Verdict judge(const Case& question, const Backend& reference, const Backend& backend);
+
+}  // namespace leafproof::oracle

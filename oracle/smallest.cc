@@ -1,0 +1,84 @@
+// See smallest.h.
+#include "oracle/smallest.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "oracle/case_text.h"
+#include "oracle/judge.h"
+#include "oracle/report_parts.h"
+#include "oracle/shrink.h"
+#include "oracle/vector_writer.h"
+
+namespace leafproof::oracle {
+namespace {
+
+/// "dilate_box", "host-mask": "DilateBox", "HostMask".
+std::string camel(std::string_view name) {
+  std::string out;
+  bool upper = true;
+  for (const char c : name) {
+    const bool letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (letter) out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = !letter;
+  }
+  return out;
+}
+
+/// How the case is written in a report, or why it cannot be.
+template <class Write>
+std::string written(Write write) {
+  try {
+    return write();
+  } catch (const Error& error) {
+    return fmt::format("none: {}", error.what());
+  }
+}
+
+}  // namespace
+
+std::string replay_line(const Case& question, std::string_view backend) {
+  return fmt::format("leafproof replay --backend {} '{}'", backend, write_case_text(question));
+}
+
+std::string google_test(const Case& question, std::string_view backend) {
+  return fmt::format(R"(#include <gtest/gtest.h>
+
+#include "oracle/case_text.h"
+#include "oracle/judge.h"
+#include "oracle/report.h"
+
+TEST(Leafproof, {}On{}) {{
+  using namespace leafproof::oracle;
+  const Case question = read_case_text(
+      "{}");
+  const auto reference = make_backend("reference"), candidate = make_backend("{}");
+  const Verdict verdict = judge(question, *reference, *candidate);
+  EXPECT_TRUE(verdict.ok()) << text_verdict(verdict);
+}}
+)",
+                     camel(to_string(question.op)), camel(backend), write_case_text(question),
+                     backend);
+}
+
+Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
+                     std::int64_t most_tries) {
+  const auto fails = [&](const Case& c) {
+    return judge(c, reference, backend).outcome == Outcome::Different;
+  };
+  Shrunk shrunk = shrink(question, fails, most_tries);
+  Case& c = shrunk.question;
+  Smallest smallest;
+  smallest.tries = shrunk.tries;
+  smallest.finished = shrunk.finished;
+  smallest.verdict = judge(c, reference, backend);
+  smallest.text = written([&] { return write_case_text(c); });
+  smallest.replay = written([&] { return replay_line(c, backend.name()); });
+  smallest.test = written([&] { return google_test(c, backend.name()); });
+  c.comment = fmt::format("shrunk from {}", printable(question.id));
+  smallest.vector = written([&] { return write_vector(c, reference); });
+  return smallest;
+}
+
+}  // namespace leafproof::oracle

@@ -1,0 +1,23 @@
+// The smallest form of a failure, in all the shapes in which somebody may want it.
+#pragma once
+
+#include <cstdint>
+
+#include "oracle/backend.h"
+#include "oracle/report.h"
+
+namespace leafproof::oracle {
+
+/// Shrinks a case on which the backend differs from the reference, and writes it down. The case may
+/// come out different in another way than at the start, never equal. Deterministic for backends
+/// that are; at most `most_tries` cases are judged.
+Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
+                     std::int64_t most_tries);
+
+/// The shell line that judges a case again.
+std::string replay_line(const Case& question, std::string_view backend);
+
+/// A GoogleTest that judges it, whole with its includes.
+std::string google_test(const Case& question, std::string_view backend);
+
+}  // namespace leafproof::oracle
