@@ -3,6 +3,7 @@
 #include "gpu/convolution.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "gpu/error.h"
 #include "gpu/host_executor.h"
+#include "gpu/products.h"
 #include "gpu/tensor_checks.h"
 
 namespace leafproof::gpu {
@@ -20,7 +22,9 @@ __extension__ typedef __int128 WideInteger;
 
 // Rows of a product, always: where fewer are left, the others are zero and their results unread. So
 // each row goes the same way through a product, and no row depends on what it is multiplied with.
-constexpr std::int64_t kBlock = 128;
+constexpr std::int64_t kRowsOfTap = 64;   // few, since a chunk has few pairs of a tap
+constexpr std::int64_t kRowsOfAll = 128;  // more, since all weights are read for each block
+constexpr std::int64_t kMostWorkers = 256;
 
 // --- types [V-6]
 
@@ -116,20 +120,128 @@ void check_operands(const char* operation, const ConvolutionMap& over,
 
 // --- sums
 
-/// The pairs of a tap; null columns: each row joined to itself.
+/// Pairs of a tap; null columns: each row from `first` on joined to itself.
 struct TapPairs {
   const std::int32_t *gather = nullptr, *scatter = nullptr;
-  std::int64_t count = 0;
-  std::int64_t source(std::int64_t i) const { return gather == nullptr ? i : gather[i]; }
-  std::int64_t target(std::int64_t i) const { return scatter == nullptr ? i : scatter[i]; }
+  std::int64_t first = 0, count = 0;
+  TapPairs part(std::int64_t begin, std::int64_t end) const {
+    if (gather == nullptr) return {nullptr, nullptr, first + begin, end - begin};
+    return {gather + begin, scatter + begin, 0, end - begin};
+  }
 };
 
 TapPairs pairs_of(const ConvolutionMap& over, std::int64_t tap) {
-  if (over.is_identity()) return {nullptr, nullptr, over.source_rows()};
+  if (over.is_identity()) return {nullptr, nullptr, 0, over.source_rows()};
   const KernelMap& map = *over.map();
   const std::int64_t first = map.offsets()[index(tap)];
-  return {map.gather() + first, map.scatter() + first, map.offsets()[index(tap) + 1] - first};
+  return {map.gather() + first, map.scatter() + first, 0, map.offsets()[index(tap) + 1] - first};
 }
+
+/// The pairs of a convolution by chunks of target rows, which are then summed by one thread each.
+/// Where a tap's target rows ascend [M-2] those of a chunk stand together. Where they do not, as in
+/// transposed maps, they are copied together, of as many chunks at once as there is memory for.
+class PairsByChunk {
+ public:
+  PairsByChunk(const ConvolutionMap& over, std::int64_t rows_of_chunk, HostExecutor& executor)
+      : over_(over),
+        rows_(rows_of_chunk),
+        chunks_((over.target_rows() + rows_ - 1) / rows_),
+        executor_(executor) {
+    if (over.is_identity() || ascend()) return;
+    begin_.resize(index(chunks_ * over.taps()));
+    for_each_tap([this](std::int64_t tap) {
+      const TapPairs pairs = pairs_of(over_, tap);
+      for (std::int64_t i = 0; i < pairs.count; ++i) ++begin_[at(pairs.scatter[i] / rows_, tap)];
+    });
+    sizes_.resize(index(chunks_));
+    for (std::int64_t c = 0; c < chunks_; ++c) {
+      for (std::int64_t t = 0; t < over.taps(); ++t) sizes_[index(c)] += begin_[at(c, t)];
+    }
+  }
+
+  std::int64_t chunks() const { return chunks_; }
+
+  /// Makes the pairs of chunks ready from `first` on, at least one; returns where they end.
+  std::int64_t prepare(std::int64_t first, std::int64_t bytes) {
+    if (sizes_.empty()) return chunks_;
+    std::int64_t end = first, pairs = 0;
+    const std::int64_t most = bytes / static_cast<std::int64_t>(2 * sizeof(std::int32_t));
+    while (end < chunks_ && (end == first || pairs + sizes_[index(end)] <= most)) {
+      pairs += sizes_[index(end++)];
+    }
+    copied_pairs_ = pairs;
+    copy_.resize(index(2 * pairs));
+    std::int64_t before = 0;
+    for (std::int64_t c = first; c < end; ++c) {
+      for (std::int64_t t = 0; t < over_.taps(); ++t) {
+        before += std::exchange(begin_[at(c, t)], before);
+      }
+    }
+    for_each_tap([this, first, end](std::int64_t tap) {
+      std::vector<std::int64_t> to(index(end - first));
+      for (std::int64_t c = first; c < end; ++c) to[index(c - first)] = begin_[at(c, tap)];
+      const TapPairs all = pairs_of(over_, tap);
+      for (std::int64_t i = 0; i < all.count; ++i) {
+        const std::int64_t chunk = all.scatter[i] / rows_;
+        if (chunk < first || chunk >= end) continue;
+        const std::int64_t j = to[index(chunk - first)]++;
+        copy_[index(j)] = all.gather[i];
+        copy_[index(copied_pairs_ + j)] = all.scatter[i];
+      }
+    });
+    end_ = end;
+    return end;
+  }
+  std::int64_t copied_bytes() const {
+    return static_cast<std::int64_t>(copy_.size() * sizeof(std::int32_t));
+  }
+
+  /// Of a chunk that is ready.
+  TapPairs pairs(std::int64_t chunk, std::int64_t tap) const {
+    const std::int64_t first = chunk * rows_, last = std::min(first + rows_, over_.target_rows());
+    if (over_.is_identity()) return {nullptr, nullptr, first, last - first};
+    if (sizes_.empty()) {
+      const TapPairs all = pairs_of(over_, tap);
+      const std::int32_t* end = all.scatter + all.count;
+      const std::int32_t* from = std::lower_bound(all.scatter, end, first);
+      const std::int32_t* to = std::lower_bound(from, end, last);
+      return all.part(from - all.scatter, to - all.scatter);
+    }
+    const std::int64_t from = begin_[at(chunk, tap)];
+    const std::int64_t next = tap + 1 < over_.taps() ? begin_[at(chunk, tap + 1)]
+                              : chunk + 1 < end_     ? begin_[at(chunk + 1, 0)]
+                                                     : copied_pairs_;
+    return {copy_.data() + from, copy_.data() + copied_pairs_ + from, 0, next - from};
+  }
+
+ private:
+  std::size_t at(std::int64_t chunk, std::int64_t tap) const {
+    return index(chunk * over_.taps() + tap);
+  }
+  template <class Work>
+  void for_each_tap(const Work& work) {
+    executor_.for_each_index({over_.taps()}, work, 1);
+  }
+  bool ascend() const {
+    std::atomic<bool> all = true;
+    executor_.for_each_index(
+        {over_.taps()},
+        [this, &all](std::int64_t tap) {
+          const TapPairs pairs = pairs_of(over_, tap);
+          if (all && !std::is_sorted(pairs.scatter, pairs.scatter + pairs.count)) all = false;
+        },
+        1);
+    return all;
+  }
+
+  const ConvolutionMap& over_;
+  std::int64_t rows_, chunks_;
+  HostExecutor& executor_;
+  std::vector<std::int64_t> begin_;  // per chunk and tap: how many, and once ready where from
+  std::vector<std::int64_t> sizes_;  // per chunk; none where nothing is copied
+  std::vector<std::int32_t> copy_;   // source rows, then target rows
+  std::int64_t copied_pairs_ = 0, end_ = 0;
+};
 
 /// The weights of each tap as [tap][from][to]: from Cin to Cout, or back for gradients.
 template <class T>
@@ -148,33 +260,94 @@ std::vector<FactorOf<T>> packed(const Tensor<T>& weights, std::int64_t cin, std:
   return all;
 }
 
-template <class Factor>
-using ByColumns = Eigen::Map<const Eigen::Matrix<Factor, Eigen::Dynamic, Eigen::Dynamic>>;
+/// What is done with blocks of rows: by products() for floats, by loops for integers, whose sums
+/// may have more bits than their factors.
+template <class T, class Sum>
+struct Blocks {
+  using Factor = FactorOf<T>;
+  static constexpr bool kFloats = std::is_floating_point_v<Sum>;
 
-/// result[kBlock][to] = rows[kBlock][from] * weights[from][to].
-template <class Factor, class Sum>
-void multiply(const Factor* rows, const Factor* weights, Sum* result, std::int64_t from,
-              std::int64_t to) {
-  if constexpr (std::is_floating_point_v<Sum>) {
-    Eigen::Map<Eigen::Matrix<Sum, Eigen::Dynamic, Eigen::Dynamic>> product(result, to, kBlock);
-    product.noalias() =
-        ByColumns<Factor>(weights, to, from) * ByColumns<Factor>(rows, from, kBlock);
-  } else {
-    std::fill(result, result + kBlock * to, Sum{0});
-    for (std::int64_t r = 0; r < kBlock; ++r) {
-      for (std::int64_t f = 0; f < from; ++f) {
-        const Sum x = rows[r * from + f];
-        for (std::int64_t t = 0; t < to; ++t) result[r * to + t] += x * weights[f * to + t];
+  static const ProductsOf<Factor>& by_set()
+    requires(kFloats)
+  {
+    if constexpr (std::is_same_v<Factor, float>) {
+      return products().of_float;
+    } else {
+      return products().of_double;
+    }
+  }
+
+  /// to[i * pitch ...] = the source row of pair i.
+  static void gather(const T* values, const TapPairs& pairs, std::int64_t width, Factor* to,
+                     std::int64_t pitch) {
+    if constexpr (std::is_same_v<T, Eigen::half>) {
+      products().gather_half(reinterpret_cast<const std::uint16_t*>(values), pairs.gather,
+                             pairs.first, pairs.count, width, to, pitch);
+    } else if constexpr (kFloats) {
+      by_set().gather(values, pairs.gather, pairs.first, pairs.count, width, to, pitch);
+    } else {
+      for (std::int64_t i = 0; i < pairs.count; ++i) {
+        const T* row = values + row_of(pairs.gather, pairs.first, i) * width;
+        for (std::int64_t c = 0; c < width; ++c) to[i * pitch + c] = row[c];
       }
     }
   }
-}
+
+  /// result[n][to] = rows[n][from] * weights[from][to].
+  static void multiply(const Factor* rows, const Factor* weights, Sum* result, std::int64_t n,
+                       std::int64_t from, std::int64_t to) {
+    if constexpr (kFloats) {
+      by_set().multiply(rows, weights, result, n, from, to);
+    } else {
+      std::fill(result, result + n * to, Sum{0});
+      for (std::int64_t r = 0; r < n; ++r) {
+        for (std::int64_t f = 0; f < from; ++f) {
+          const Sum x = rows[r * from + f];
+          for (std::int64_t t = 0; t < to; ++t) result[r * to + t] += x * weights[f * to + t];
+        }
+      }
+    }
+  }
+
+  /// Adds row i of values[n][width] to the target row of pair i.
+  static void scatter(const Sum* values, const TapPairs& pairs, std::int64_t width, Sum* sums) {
+    if constexpr (kFloats) {
+      by_set().scatter(values, pairs.scatter, pairs.first, pairs.count, width, sums);
+    } else {
+      for (std::int64_t i = 0; i < pairs.count; ++i) {
+        Sum* row = sums + row_of(pairs.scatter, pairs.first, i) * width;
+        for (std::int64_t c = 0; c < width; ++c) row[c] += values[i * width + c];
+      }
+    }
+  }
+
+  /// sums[from][to] += x[n][from] transposed * g[n][to].
+  static void add_outer(const Factor* x, const Factor* g, Sum* sums, std::int64_t n,
+                        std::int64_t from, std::int64_t to) {
+    if constexpr (kFloats) {
+      by_set().add_outer(x, g, sums, n, from, to);
+    } else {
+      for (std::int64_t r = 0; r < n; ++r) {
+        for (std::int64_t f = 0; f < from; ++f) {
+          const Sum value = x[r * from + f];
+          for (std::int64_t t = 0; t < to; ++t) sums[f * to + t] += value * g[r * to + t];
+        }
+      }
+    }
+  }
+
+ private:
+  static std::int64_t row_of(const std::int32_t* rows, std::int64_t first, std::int64_t i) {
+    return rows == nullptr ? first + i : rows[i];
+  }
+};
 
 /// One convolution: rows of `from` numbers to rows of `to`.
 template <class T, class Sum>
 class Convolution {
  public:
   using Factor = FactorOf<T>;
+  using Work = Blocks<T, Sum>;
 
   Convolution(const char* operation, const ConvolutionMap& over, std::span<const T> features,
               std::vector<Factor> weights, std::int64_t from, std::int64_t to,
@@ -186,108 +359,133 @@ class Convolution {
         from_(from),
         to_(to),
         options_(options),
-        executor_(options.threads, system_allocator(), system_allocator()) {}
+        executor_(options.threads, system_allocator(), system_allocator()),
+        all_taps_(chunked(options.form) && finite_weights()),
+        rows_of_block_(all_taps_ ? kRowsOfAll : kRowsOfTap),
+        width_(all_taps_ ? over.taps() * from : from),
+        rows_of_chunk_(choose_rows_of_chunk()) {}
 
   /// Adds to `sums` [target rows][to].
   void add_to(std::vector<Sum>& sums) {
     if (sums.empty()) return;
-    if (options_.form == ConvolutionForm::Chunked && may_gather_all()) {
-      const std::int64_t taps = over_.taps(), rows = over_.target_rows();
-      in_blocks(blocks(rows), taps * from_, [&](std::int64_t b, Factor* x, Sum* y) {
-        all_taps(b * kBlock, std::min(rows, (b + 1) * kBlock), x, y, sums);
-      });
-      return;
-    }
-    for (std::int64_t t = 0; t < over_.taps(); ++t) {
-      const TapPairs pairs = pairs_of(over_, t);
-      in_blocks(blocks(pairs.count), from_, [&](std::int64_t b, Factor* x, Sum* y) {
-        one_tap(t, pairs, b * kBlock, std::min(pairs.count, (b + 1) * kBlock), x, y, sums);
-      });
-    }
-  }
-
- private:
-  static std::int64_t blocks(std::int64_t rows) { return (rows + kBlock - 1) / kBlock; }
-
-  /// Calls work(block, gathered rows [kBlock][width], products [kBlock][to]) for each block, on as
-  /// many threads as the memory suffices for [V-5].
-  template <class Work>
-  void in_blocks(std::int64_t n, std::int64_t width, const Work& work) {
-    constexpr std::int64_t kMostWorkers = 256;
-    const std::int64_t bytes =
-        kBlock * (width * std::int64_t{sizeof(Factor)} + to_ * std::int64_t{sizeof(Sum)});
-    const std::int64_t room = options_.working_memory / bytes;
-    if (room < 1) {
+    const std::int64_t bytes = bytes_of_worker();
+    if (bytes > options_.working_memory) {
       throw Error(ErrorKind::CapacityExceeded, operation_, "working_memory",
                   std::to_string(options_.working_memory),
                   "a block of rows takes " + std::to_string(bytes) + " bytes");
     }
-    const std::int64_t workers = std::min({n, room, kMostWorkers});
-    executor_.for_each_index(
-        {workers},
-        [&](std::int64_t worker) {
-          std::vector<Factor> x(index(kBlock * width));
-          std::vector<Sum> y(index(kBlock * to_));
-          const std::int64_t end = n * (worker + 1) / workers;
-          for (std::int64_t b = n * worker / workers; b < end; ++b) work(b, x.data(), y.data());
-        },
-        1);
-  }
-
-  void gather(std::int64_t row, Factor* to) const {
-    const T* values = features_.data() + row * from_;
-    for (std::int64_t c = 0; c < from_; ++c) to[c] = static_cast<Factor>(values[c]);
-  }
-  void scatter(const Sum* values, std::int64_t row, std::vector<Sum>& sums) const {
-    Sum* to = sums.data() + row * to_;
-    for (std::int64_t c = 0; c < to_; ++c) to[c] += values[c];
-  }
-
-  // Within a tap a target row occurs at most once [M-2]: blocks write to different rows.
-  void one_tap(std::int64_t tap, const TapPairs& pairs, std::int64_t begin, std::int64_t end,
-               Factor* x, Sum* y, std::vector<Sum>& sums) const {
-    for (std::int64_t i = begin; i < end; ++i) gather(pairs.source(i), x + (i - begin) * from_);
-    std::fill(x + (end - begin) * from_, x + kBlock * from_, Factor{0});
-    multiply(x, weights_.data() + tap * from_ * to_, y, from_, to_);
-    for (std::int64_t i = begin; i < end; ++i) {
-      scatter(y + (i - begin) * to_, pairs.target(i), sums);
+    PairsByChunk pairs(over_, rows_of_chunk_, executor_);
+    for (std::int64_t first = 0; first < pairs.chunks();) {
+      const std::int64_t end = pairs.prepare(first, (options_.working_memory - bytes) / 2);
+      const std::int64_t room = (options_.working_memory - pairs.copied_bytes()) / bytes;
+      const std::int64_t n = end - first;
+      const std::int64_t workers = std::min({n, std::max<std::int64_t>(room, 1), kMostWorkers});
+      executor_.for_each_index(
+          {workers},
+          [&](std::int64_t worker) {
+            Memory memory{std::vector<Factor>(index(rows_of_block_ * width_)),
+                          std::vector<Sum>(index(rows_of_block_ * to_)),
+                          std::vector<std::int32_t>(index(entries_of_index()))};
+            const std::int64_t last = first + n * (worker + 1) / workers;
+            for (std::int64_t c = first + n * worker / workers; c < last; ++c) {
+              all_taps_ ? sum_at_once(pairs, c, memory, sums.data())
+                        : sum_tap_by_tap(pairs, c, memory, sums.data());
+            }
+          },
+          1);
+      first = end;
     }
   }
 
-  void all_taps(std::int64_t begin, std::int64_t end, Factor* x, Sum* y,
-                std::vector<Sum>& sums) const {
-    const std::int64_t width = over_.taps() * from_;
-    std::fill(x, x + kBlock * width, Factor{0});
-    bool joined[kBlock] = {};
-    for (std::int64_t t = 0; t < over_.taps(); ++t) {
-      const TapPairs pairs = pairs_of(over_, t);
-      std::int64_t i = begin;
-      if (pairs.scatter != nullptr) {
-        i = std::lower_bound(pairs.scatter, pairs.scatter + pairs.count, begin) - pairs.scatter;
-      }
-      for (; i < pairs.count && pairs.target(i) < end; ++i) {
-        const std::int64_t row = pairs.target(i) - begin;
-        gather(pairs.source(i), x + row * width + t * from_);
-        joined[row] = true;
-      }
-    }
-    multiply(x, weights_.data(), y, width, to_);
-    for (std::int64_t row = begin; row < end; ++row) {
-      if (joined[row - begin]) scatter(y + (row - begin) * to_, row, sums);
-    }
-  }
+ private:
+  struct Memory {
+    std::vector<Factor> rows;
+    std::vector<Sum> products;
+    std::vector<std::int32_t> sources;  // of each row of a chunk, per tap; -1: no pair
+  };
 
-  bool may_gather_all() const {
+  bool chunked(ConvolutionForm form) const {
+    if (over_.taps() == 1) return false;  // the same, but for a copy
+    return form == ConvolutionForm::Chunked ||
+           (form == ConvolutionForm::ByChannels && from_ <= kChannelsOfAll);
+  }
+  bool finite_weights() const {
     if constexpr (std::is_floating_point_v<Factor>) {
-      if (!std::ranges::all_of(weights_, [](Factor w) { return std::isfinite(w); })) return false;
-    }
-    for (std::int64_t t = 0; t < over_.taps(); ++t) {
-      const TapPairs pairs = pairs_of(over_, t);
-      if (pairs.scatter != nullptr && !std::is_sorted(pairs.scatter, pairs.scatter + pairs.count)) {
-        return false;
-      }
+      return std::ranges::all_of(weights_, [](Factor w) { return std::isfinite(w); });
     }
     return true;
+  }
+
+  std::int64_t entries_of_index() const { return all_taps_ ? rows_of_chunk_ * over_.taps() : 0; }
+  std::int64_t bytes_of_worker() const {
+    const auto size = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
+    return rows_of_block_ * (width_ * size(sizeof(Factor)) + to_ * size(sizeof(Sum))) +
+           entries_of_index() * size(sizeof(std::int32_t));
+  }
+  /// So few that the sums of a chunk stay in a cache from tap to tap and every thread has chunks,
+  /// else as many as can be, since a tap's last block in a chunk is filled up.
+  std::int64_t choose_rows_of_chunk() {
+    constexpr std::int64_t kLeast = 256, kMost = 4096, kCache = std::int64_t{1} << 19;
+    const std::int64_t fit =
+        kCache / (std::max<std::int64_t>(to_, 1) * static_cast<std::int64_t>(sizeof(Sum)));
+    const std::int64_t rows =
+        std::clamp(std::min(fit, over_.target_rows() / 64), kLeast, kMost) / kLeast * kLeast;
+    rows_of_chunk_ = rows;
+    while (rows_of_chunk_ > kRowsOfAll && bytes_of_worker() > options_.working_memory) {
+      rows_of_chunk_ /= 2;
+    }
+    return std::max(rows_of_chunk_, kRowsOfAll);
+  }
+
+  // Within a tap a target row occurs at most once [M-2], and taps ascend: so do the sums of a row.
+  void sum_tap_by_tap(const PairsByChunk& chunks, std::int64_t chunk, Memory& memory,
+                      Sum* sums) const {
+    Factor* x = memory.rows.data();
+    Sum* y = memory.products.data();
+    for (std::int64_t t = 0; t < over_.taps(); ++t) {
+      const TapPairs pairs = chunks.pairs(chunk, t);
+      for (std::int64_t begin = 0; begin < pairs.count; begin += kRowsOfTap) {
+        const TapPairs block = pairs.part(begin, std::min(begin + kRowsOfTap, pairs.count));
+        Work::gather(features_.data(), block, from_, x, from_);
+        std::fill(x + block.count * from_, x + kRowsOfTap * from_, Factor{0});
+        Work::multiply(x, weights_.data() + t * from_ * to_, y, kRowsOfTap, from_, to_);
+        Work::scatter(y, block, to_, sums);
+      }
+    }
+  }
+
+  void sum_at_once(const PairsByChunk& chunks, std::int64_t chunk, Memory& memory,
+                   Sum* sums) const {
+    const std::int64_t taps = over_.taps(), first = chunk * rows_of_chunk_;
+    const std::int64_t rows = std::min(rows_of_chunk_, over_.target_rows() - first);
+    std::ranges::fill(memory.sources, -1);
+    for (std::int64_t t = 0; t < taps; ++t) {
+      const TapPairs pairs = chunks.pairs(chunk, t);
+      for (std::int64_t i = 0; i < pairs.count; ++i) {
+        memory.sources[index((pairs.scatter[i] - first) * taps + t)] = pairs.gather[i];
+      }
+    }
+    Factor* x = memory.rows.data();
+    Sum* y = memory.products.data();
+    for (std::int64_t begin = 0; begin < rows; begin += kRowsOfAll) {
+      const std::int64_t end = std::min(begin + kRowsOfAll, rows);
+      std::fill(x, x + kRowsOfAll * width_, Factor{0});
+      bool joined[kRowsOfAll] = {};
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int32_t* sources = memory.sources.data() + row * taps;
+        Factor* to = x + (row - begin) * width_;
+        for (std::int64_t t = 0; t < taps; ++t, to += from_) {
+          if (sources[t] < 0) continue;
+          Work::gather(features_.data(), {sources + t, nullptr, 0, 1}, from_, to, from_);
+          joined[row - begin] = true;
+        }
+      }
+      Work::multiply(x, weights_.data(), y, kRowsOfAll, width_, to_);
+      for (std::int64_t row = begin; row < end; ++row) {
+        if (!joined[row - begin]) continue;  // stays the bias, bit for bit
+        Work::scatter(y + (row - begin) * to_, {nullptr, nullptr, first + row, 1}, to_, sums);
+      }
+    }
   }
 
   const char* operation_;
@@ -297,6 +495,8 @@ class Convolution {
   std::int64_t from_, to_;
   const ConvolutionOptions& options_;
   HostExecutor executor_;
+  bool all_taps_;
+  std::int64_t rows_of_block_, width_, rows_of_chunk_ = kRowsOfAll;
 };
 
 /// grad_W[co][ci] of a tap, as [ci][co]: the sum of in[i][ci] * grad_out[o][co].
@@ -304,30 +504,15 @@ template <class T, class Sum>
 std::vector<Sum> weight_sums(const TapPairs& pairs, std::span<const T> features,
                              std::span<const T> gradient, std::int64_t cin, std::int64_t cout) {
   using Factor = FactorOf<T>;
+  using Work = Blocks<T, Sum>;
   std::vector<Sum> sums(index(cin * cout));
-  std::vector<Factor> x(index(kBlock * cin)), g(index(kBlock * cout));
-  for (std::int64_t begin = 0; begin < pairs.count; begin += kBlock) {
-    const std::int64_t rows = std::min(kBlock, pairs.count - begin);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T* in = features.data() + pairs.source(begin + r) * cin;
-      const T* out = gradient.data() + pairs.target(begin + r) * cout;
-      for (std::int64_t c = 0; c < cin; ++c) x[index(r * cin + c)] = static_cast<Factor>(in[c]);
-      for (std::int64_t c = 0; c < cout; ++c) g[index(r * cout + c)] = static_cast<Factor>(out[c]);
-    }
-    if constexpr (std::is_floating_point_v<Sum>) {
-      Eigen::Map<Eigen::Matrix<Sum, Eigen::Dynamic, Eigen::Dynamic>> all(sums.data(), cout, cin);
-      all.noalias() += ByColumns<Factor>(g.data(), cout, rows) *
-                       ByColumns<Factor>(x.data(), cin, rows).transpose();
-    } else {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        for (std::int64_t ci = 0; ci < cin; ++ci) {
-          const Sum value = x[index(r * cin + ci)];
-          for (std::int64_t co = 0; co < cout; ++co) {
-            sums[index(ci * cout + co)] += value * g[index(r * cout + co)];
-          }
-        }
-      }
-    }
+  std::vector<Factor> x(index(kRowsOfAll * cin)), g(index(kRowsOfAll * cout));
+  for (std::int64_t begin = 0; begin < pairs.count; begin += kRowsOfAll) {
+    const TapPairs block = pairs.part(begin, std::min(begin + kRowsOfAll, pairs.count));
+    const TapPairs targets{block.scatter, nullptr, block.first, block.count};
+    Work::gather(features.data(), block, cin, x.data(), cin);
+    Work::gather(gradient.data(), targets, cout, g.data(), cout);
+    Work::add_outer(x.data(), g.data(), sums.data(), block.count, cin, cout);
   }
   return sums;
 }
@@ -376,8 +561,10 @@ std::vector<T> convolve(const ConvolutionMap& over, const ConvolutionInput<T>& i
   return summed(features, input.weights.values, over.taps() * cin, [&]<class Sum>(Sum zero) {
     std::vector<Sum> sums(index(over.target_rows() * cout), zero);
     if (input.bias) {
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        sums[i] = static_cast<Sum>(static_cast<FactorOf<T>>(input.bias->values[i % index(cout)]));
+      std::vector<Sum> bias;
+      for (const T b : input.bias->values) bias.push_back(static_cast<FactorOf<T>>(b));
+      for (std::size_t i = 0; i < sums.size(); i += bias.size()) {
+        std::ranges::copy(bias, sums.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
     Convolution<T, Sum>("convolution", over, features,
@@ -438,8 +625,8 @@ ConvolutionGradients<T> convolution_gradients(const ConvolutionMap& over,
   result.bias =
       summed(gradient, std::span<const T>(one), over.target_rows(), [&]<class Sum>(Sum zero) {
         std::vector<Sum> sums(index(cout), zero);
-        for (std::size_t i = 0; i < gradient.size(); ++i) {
-          sums[i % index(cout)] += static_cast<FactorOf<T>>(gradient[i]);
+        for (auto row = gradient.begin(); row != gradient.end(); row += cout) {
+          for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += static_cast<FactorOf<T>>(row[c]);
         }
         return all_rounded<T>(kOperation, "grad_bias", std::move(sums), 1);
       });

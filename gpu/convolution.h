@@ -52,17 +52,23 @@ struct ConvolutionInput {
 
 /// How sums are made. The numbers of integers are the same; those of floats are within [V-3].
 enum class ConvolutionForm {
-  PerTap,  // of each tap: gather rows, multiply, add to the target rows
-  // Gather the rows of all taps, one product [V-5]. Where a weight is not finite (an absent tap
-  // would multiply it) or a tap's target rows do not ascend (transposed maps), as PerTap.
+  ByChannels,  // Chunked up to kChannelsOfAll channels that are read, else PerTap: the faster one
+  PerTap,      // of each tap: gather rows, multiply, add to the target rows
+  // Gather the rows of all taps, zeros where there is none, one product [V-5]. As PerTap where a
+  // weight is not finite, which an absent row would be multiplied with.
   Chunked,
 };
 
+/// Measured: with few channels a product per tap is too small to be fast, and with more the zeros
+/// of absent rows cost more than that. A rule by the layer alone, so that the bits of a row do not
+/// depend on what else is in the batch.
+inline constexpr std::int64_t kChannelsOfAll = 8;
+
 struct ConvolutionOptions {
-  ConvolutionForm form = ConvolutionForm::PerTap;
+  ConvolutionForm form = ConvolutionForm::ByChannels;
   Threads threads = Threads::Tbb;
-  /// Of gathered rows and products, all threads together [V-5]; no thread of several works where it
-  /// does not suffice, and CapacityExceeded where it does not suffice for one.
+  /// Of gathered rows, products and the pairs of transposed maps, all threads together [V-5]; fewer
+  /// threads work where it does not suffice, and CapacityExceeded where it does not for one.
   std::int64_t working_memory = std::int64_t{256} << 20;
 };
 
@@ -75,7 +81,8 @@ void check_convolution(const ConvolutionMap& over, const ConvolutionInput<T>& in
 /// form, every row is the same bits whatever the threads, the memory and the other rows are: taps
 /// ascend, and rows are multiplied in blocks of a fixed size. Errors: as check_convolution; then
 /// OutOfRange for a result that int32 does not hold, with its row.
-/// O(pairs * Cin * Cout); of half and int32 a copy of the result in what it is summed in.
+/// O(pairs * Cin * Cout), Chunked O(rows * taps * Cin * Cout); of half and int32 a copy of the
+/// result in what it is summed in.
 template <class T>
 std::vector<T> convolve(const ConvolutionMap& over, const ConvolutionInput<T>& input,
                         const ConvolutionOptions& options = {});

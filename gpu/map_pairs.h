@@ -1,16 +1,19 @@
 // Finding the pairs of a kernel map [M-2], leaf by leaf of the coarse side: rows come from mOffset
 // and popcounts, and which pairs there are from masks. Two ways that find the same:
-//   PairsByLeaf  lays the rows of all fine voxels that a leaf's taps can meet out in a block once,
-//                then goes through the taps: for a CPU, and kernels whose block is small;
-//   PairsByTap   looks each voxel's partner up: for a GPU, which has a thread for every tap of
-//   every
+//   PairsByLeaf  lays out once all fine voxels that a leaf's taps can meet (as bits to count, their
+//                rows to write), then goes through the taps: for a CPU, where such a block is
+//                small;
+//   PairsByTap   looks each voxel's partner up: for a GPU, which has a thread for each tap of each
 //                leaf, and for kernels of any size.
 // Both run twice: to count, and to write from where the counts before say.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "gpu/instruction_set.h"
+#include "gpu/map_rows.h"
 #include "gpu/source_view.h"
 
 namespace leafproof::gpu {
@@ -102,11 +105,14 @@ struct PairsByTap {
 };
 
 struct PairsByLeaf {
-  static constexpr int kAcross = 24;  // of a block: kernels up to 17 at stride 1, 8 at stride 2
+  static constexpr bool kHeavyWork = true;
+  static constexpr int kAcross = 24;      // of a block: kernels up to 17 at stride 1, 8 at stride 2
+  static constexpr int kMostTaps = 4096;  // [K-7]
 
   SourceView fine, coarse;
   TapGeometry geometry;
   PairLists lists;
+  InstructionSet instructions;
 
   LEAFPROOF_HD static bool fits(const TapGeometry& geometry) {
     return geometry.extent(0) <= kAcross && geometry.extent(1) <= kAcross &&
@@ -116,151 +122,340 @@ struct PairsByLeaf {
   /// One chunk: all taps of its leaves.
   LEAFPROOF_HD void operator()(std::int64_t chunk) const { run(chunk, chunk + 1); }
   LEAFPROOF_HD void run(std::int64_t first, std::int64_t last) const {
-    Block block(fine);
-    for (std::int64_t chunk = first; chunk < last; ++chunk) {
-      const std::int64_t begin = chunk * lists.chunk_leaves;
-      const std::int64_t end = smaller(coarse.leaves, begin + lists.chunk_leaves);
-      if (lists.fine_rows == nullptr) {
-        for (std::int64_t tap = 0; tap < geometry.taps(); ++tap) {
-          lists.counts[tap * lists.chunks + chunk] = 0;
-        }
-      }
-      for (std::int64_t i = begin; i < end; ++i) of_leaf(block, chunk, i);
+    SourceView::GridFinder finder(fine);
+    if (lists.fine_rows == nullptr) {
+      count(finder, first, last);
+    } else {
+      write(finder, first, last);
     }
   }
 
  private:
-  /// Rows of the fine voxels around one coarse leaf, and which there are.
-  struct Block {
-    LEAFPROOF_HD explicit Block(const SourceView& fine) : finder(fine) {}
-    SourceView::Finder finder;
-    std::uint32_t there[kAcross * kAcross];  // bit z
-    std::int32_t rows[kAcross * kAcross * kAcross];
+  /// A fine leaf with a part in the block of a coarse leaf.
+  struct Near {
+    Coord step;  // from stride * coarse leaf to this leaf: the same for every coarse leaf
+    map_rows::Part part;
+    int x0, y0, z;  // where it begins in the block, along z in leaves of the block
+    int lines[8];   // where its lines stand in a slice of the block, from y = 0 on
+  };
+  struct Neighbourhood {
+    Near near[64];
+    int size = 0;
   };
 
-  LEAFPROOF_HD void lay_out(Block& block, std::int64_t member, const Coord& corner) const {
-    const Coord low{geometry.stride[0] * corner.x - geometry.phase[0],
-                    geometry.stride[1] * corner.y - geometry.phase[1],
-                    geometry.stride[2] * corner.z - geometry.phase[2]};
-    const Coord high{low.x + geometry.extent(0) - 1, low.y + geometry.extent(1) - 1,
-                     low.z + geometry.extent(2) - 1};
-    for (int xy = 0; xy < kAcross * geometry.extent(0); ++xy) block.there[xy] = 0;
-    block.finder.enter(member);
-    const Box leaves = Box{low, high} >> kLeafLog;
+  /// Where the block begins in the fine leaves along z, 0 ... 7: the same for every coarse leaf.
+  LEAFPROOF_HD int first_z() const { return -geometry.phase[2] & 7; }
+
+  LEAFPROOF_HD Neighbourhood neighbourhood() const {
+    Neighbourhood all;
+    const Box block{
+        {-geometry.phase[0], -geometry.phase[1], -geometry.phase[2]},
+        {geometry.extent(0) - 1 - geometry.phase[0], geometry.extent(1) - 1 - geometry.phase[1],
+         geometry.extent(2) - 1 - geometry.phase[2]}};
+    const Box leaves = block >> kLeafLog;
+    const auto inside = [](int from, int across) {  // positions of a leaf in the block
+      return map_rows::Range{from < 0 ? -from : 0, across - from < 8 ? across - from : 8};
+    };
     for (std::int64_t x = leaves.min.x; x <= leaves.max.x; ++x) {
       for (std::int64_t y = leaves.min.y; y <= leaves.max.y; ++y) {
         for (std::int64_t z = leaves.min.z; z <= leaves.max.z; ++z) {
-          const std::uint64_t* words = block.finder.words({x, y, z});
-          if (words != nullptr) lay_out_leaf(block, member, words, {x, y, z}, low, high);
+          Near& near = all.near[all.size++];
+          near.step = {x, y, z};
+          near.x0 = static_cast<int>(x * 8 - block.min.x);
+          near.y0 = static_cast<int>(y * 8 - block.min.y);
+          near.z = static_cast<int>(z - leaves.min.z);
+          for (int i = 0; i < 8; ++i) near.lines[i] = place_of_line(near.y0 + i);
+          const int z0 = static_cast<int>(z * 8 - block.min.z);
+          near.part = map_rows::part_of(inside(near.x0, geometry.extent(0)),
+                                        inside(near.y0, geometry.extent(1)),
+                                        inside(z0, geometry.extent(2)));
         }
+      }
+    }
+    return all;
+  }
+
+  /// Calls visit(near, mask words) for each fine leaf with a part in the block of a coarse leaf.
+  template <class Visit>
+  LEAFPROOF_HD void visit_block(SourceView::GridFinder& finder, const Neighbourhood& all,
+                                std::int64_t member, const Coord& leaf, const Visit& visit) const {
+    finder.enter(member);
+    if (geometry.stride[0] == 1 && geometry.stride[1] == 1 && geometry.stride[2] == 1) {
+      const auto around = finder.around(leaf);  // farther leaves would not fit in a block
+      for (int i = 0; i < all.size; ++i) {
+        const Coord& step = all.near[i].step;
+        const std::uint64_t* words =
+            around(static_cast<int>(step.x) + 1, static_cast<int>(step.y) + 1,
+                   static_cast<int>(step.z) + 1);
+        if (finder.is_leaf(words)) visit(all.near[i], words);
+      }
+      return;
+    }
+    const Coord home{geometry.stride[0] * leaf.x, geometry.stride[1] * leaf.y,
+                     geometry.stride[2] * leaf.z};
+    for (int i = 0; i < all.size; ++i) {
+      const Coord& step = all.near[i].step;
+      const std::uint64_t* words =
+          finder.words({home.x + step.x, home.y + step.y, home.z + step.z});
+      if (words != nullptr) visit(all.near[i], words);
+    }
+  }
+
+  /// Calls visit(tap, tx, ty, tz) for each tap, in order [K-2].
+  template <class Visit>
+  LEAFPROOF_HD void visit_taps(const Visit& visit) const {
+    int tap = 0;
+    for (int tx = 0; tx < geometry.kernel[0]; ++tx) {
+      for (int ty = 0; ty < geometry.kernel[1]; ++ty) {
+        for (int tz = 0; tz < geometry.kernel[2]; ++tz) visit(tap++, tx, ty, tz);
       }
     }
   }
 
-  LEAFPROOF_HD void lay_out_leaf(Block& block, std::int64_t member, const std::uint64_t* words,
-                                 const Coord& leaf, const Coord& low, const Coord& high) const {
-    // The part of the leaf in the block, in positions of the leaf.
-    const auto from = [](std::int64_t edge, std::int64_t l) {
-      return static_cast<int>(edge > l * 8 ? edge - l * 8 : 0);
-    };
-    const auto to = [](std::int64_t edge, std::int64_t l) {
-      return static_cast<int>(edge < l * 8 + 7 ? edge - l * 8 : 7);
-    };
-    const int x0 = from(low.x, leaf.x), x1 = to(high.x, leaf.x);
-    const int y0 = from(low.y, leaf.y), y1 = to(high.y, leaf.y);
-    const int z0 = from(low.z, leaf.z), z1 = to(high.z, leaf.z);
-    const auto columns = static_cast<unsigned>(bits_below(z1 + 1) & ~bits_below(z0));
-    const int shift = static_cast<int>(leaf.z * 8 - low.z);
-    std::int64_t row = first_row_of(fine.members[member], words);
-    for (int x = 0; x < x0; ++x) row += popcount(words[x]);
-    for (int x = x0; x <= x1; ++x) {
-      const std::uint64_t word = words[x];
-      if (word != 0) {
-        for (int y = y0; y <= y1; ++y) {
-          const auto line = static_cast<unsigned>(word >> (8 * y)) & columns;
-          if (line == 0) continue;
-          const auto xy =
-              static_cast<int>((leaf.x * 8 + x - low.x) * kAcross + (leaf.y * 8 + y - low.y));
-          block.there[xy] |= shift < 0 ? line >> -shift : line << shift;
-          std::int64_t r = row + popcount(word & bits_below(8 * y + z0));
-          for (unsigned bits = line; bits != 0; bits &= bits - 1) {
-            block.rows[xy * kAcross + lowest_bit(bits) + shift] = static_cast<std::int32_t>(r++);
+  // --- counting: which fine voxels there are, as bits
+
+  /// Which voxels there are in a block, a byte along z for each line of a leaf; and, for each tz,
+  /// the eight positions of a coarse leaf along z that meet one. The lines of a slice stand in such
+  /// an order that those of the eight positions along y are neighbours: eight bytes are a slice of
+  /// a leaf mask.
+  struct Lines {
+    static constexpr int kSlice = 40;         // a block is widened to whole leaves
+    std::uint8_t there[4][kAcross * kSlice];  // by leaves along z
+    std::uint8_t met[17 * kAcross * kSlice];
+    std::int32_t first_met[kMostTaps];  // of tap t: where slice 0 stands in `met`
+    std::int64_t found[kMostTaps];
+  };
+
+  /// Where line y of a block stands in a slice, y from -7 on: by its rest by the stride.
+  LEAFPROOF_HD int place_of_line(int y) const {
+    const int stride = geometry.stride[1], from = y + 8 * stride;  // >= 0
+    return from % stride * (Lines::kSlice / stride) + from / stride + 8 / stride - 8;
+  }
+
+  LEAFPROOF_HD void count(SourceView::GridFinder& finder, std::int64_t first,
+                          std::int64_t last) const {
+    const Neighbourhood near = neighbourhood();
+    SegmentCursor cursor;
+    Lines lines;
+    visit_taps([&](int tap, int tx, int ty, int tz) {
+      lines.first_met[tap] = (tz * kAcross + geometry.dilation[0] * tx) * Lines::kSlice +
+                             place_of_line(geometry.dilation[1] * ty);
+    });
+    const auto taps = static_cast<int>(geometry.taps());
+    const int next_slice = geometry.stride[0] * Lines::kSlice;
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      for (int tap = 0; tap < taps; ++tap) lines.found[tap] = 0;
+      const std::int64_t begin = chunk * lists.chunk_leaves;
+      const std::int64_t end = smaller(coarse.leaves, begin + lists.chunk_leaves);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto place = coarse.leaf_place(i, cursor);
+        const LeafNode& leaf = coarse.leaf(place);
+        find_there(finder, near, place.member, leaf_coord(leaf), lines);
+        if (geometry.stride[2] == 1) {
+          find_met<1>(lines);
+        } else if (geometry.stride[2] == 2) {
+          find_met<2>(lines);
+        } else {
+          find_met<3>(lines);
+        }
+        count_leaf(lines, mask_of(leaf), taps, next_slice);
+      }
+      for (int tap = 0; tap < taps; ++tap) {
+        lists.counts[tap * lists.chunks + chunk] = lines.found[tap];
+      }
+    }
+  }
+
+  LEAFPROOF_HD bool two_leaves() const { return first_z() + geometry.extent(2) <= 16; }
+
+  LEAFPROOF_HD void find_there(SourceView::GridFinder& finder, const Neighbourhood& all,
+                               std::int64_t member, const Coord& leaf, Lines& lines) const {
+    for (int z = 0; z < (two_leaves() ? 2 : 4); ++z) {
+      std::memset(lines.there[z], 0, static_cast<std::size_t>(geometry.extent(0) * Lines::kSlice));
+    }
+    const int stride = geometry.stride[1];
+    visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* words) {
+      const map_rows::Range xs = near.part.xs;
+      std::uint8_t* to = lines.there[near.z] + (near.x0 + xs.begin) * Lines::kSlice;
+      for (int x = xs.begin; x < xs.end; ++x, to += Lines::kSlice) {
+        if (stride == 1) {
+          std::memcpy(to + near.lines[0], words + x, 8);
+        } else if (stride == 2) {
+          const std::uint32_t halves[2] = {even_bytes(words[x]), even_bytes(words[x] >> 8)};
+          std::memcpy(to + near.lines[0], halves, 4);
+          std::memcpy(to + near.lines[1], halves + 1, 4);
+        } else {
+          for (int y = 0; y < 8; ++y) {
+            to[near.lines[y]] = static_cast<std::uint8_t>(words[x] >> (8 * y));
           }
         }
       }
-      row += popcount(word);
-    }
+    });
+  }
+  LEAFPROOF_HD static std::uint32_t even_bytes(std::uint64_t word) {
+    word &= 0x00FF00FF00FF00FFu;
+    word = (word | word >> 8) & 0x0000FFFF0000FFFFu;
+    return static_cast<std::uint32_t>(word | word >> 16);
   }
 
   /// Every stride-th bit from bit 0 on, eight of them.
-  LEAFPROOF_HD static unsigned thinned(std::uint32_t bits, int stride) {
-    if (stride == 1) return bits & 0xFF;
-    if (stride == 2) {
+  template <int kStride>
+  LEAFPROOF_HD static std::uint8_t thinned(std::uint32_t bits) {
+    if constexpr (kStride == 2) {
       bits &= 0x5555;
       bits = (bits | bits >> 1) & 0x3333;
       bits = (bits | bits >> 2) & 0x0F0F;
-      return (bits | bits >> 4) & 0xFF;
+      bits |= bits >> 4;
+    } else if constexpr (kStride == 3) {
+      std::uint32_t found = 0;
+      for (int z = 0; z < 8; ++z) found |= (bits >> (3 * z) & 1) << z;
+      bits = found;
     }
-    unsigned found = 0;
-    for (int z = 0; z < 8; ++z) found |= (bits >> (stride * z) & 1) << z;
-    return found;
+    return static_cast<std::uint8_t>(bits);
   }
 
-  LEAFPROOF_HD void of_leaf(Block& block, std::int64_t chunk, std::int64_t i) const {
-    const auto place = coarse.leaf_place(i);
-    const LeafNode& leaf = coarse.leaf(place);
-    lay_out(block, place.member, leaf_coord(leaf) << kLeafLog);
-    const std::uint64_t* words = leaf.mValueMask.words();
-    std::int64_t row_of_word[8];
-    std::int64_t row = first_row_of(coarse.members[place.member], words);
-    for (int x = 0; x < 8; ++x) {
-      row_of_word[x] = row;
-      row += popcount(words[x]);
-    }
-    std::int64_t* count = lists.counts + chunk;
-    for (int tx = 0; tx < geometry.kernel[0]; ++tx) {
-      for (int ty = 0; ty < geometry.kernel[1]; ++ty) {
-        for (int tz = 0; tz < geometry.kernel[2]; ++tz, count += lists.chunks) {
-          const int corner = (geometry.dilation[0] * tx * kAcross + geometry.dilation[1] * ty);
-          const int dz = geometry.dilation[2] * tz;
-          std::int64_t at = *count;
-          for (int x = 0; x < 8; ++x) {
-            if (words[x] == 0) continue;
-            const std::uint64_t met =
-                met_in(block, words[x], corner + geometry.stride[0] * x * kAcross, dz);
-            if (lists.fine_rows == nullptr) {
-              at += popcount(met);
-            } else {
-              at = write(block, words[x], met, corner + geometry.stride[0] * x * kAcross, dz,
-                         row_of_word[x], at);
-            }
-          }
-          *count = at;
-        }
+  template <int kStride>
+  LEAFPROOF_HD void find_met(Lines& lines) const {
+    constexpr int kLines = Lines::kSlice;
+    const int across = geometry.extent(0), taps = geometry.kernel[2];
+    const int first = first_z(), dilation = geometry.dilation[2];
+    const bool two = two_leaves();
+    for (int x = 0; x < across; ++x) {
+      std::uint32_t there[kLines];
+      const int at = x * kLines;
+      for (int y = 0; y < kLines; ++y) {
+        there[y] = static_cast<std::uint32_t>(lines.there[0][at + y] | lines.there[1][at + y] << 8);
+      }
+      for (int y = 0; y < kLines && !two; ++y) {
+        there[y] |= static_cast<std::uint32_t>(lines.there[2][at + y]) << 16 |
+                    static_cast<std::uint32_t>(lines.there[3][at + y]) << 24;
+      }
+      for (int tz = 0; tz < taps; ++tz) {
+        std::uint8_t met[kLines];
+        const int dz = first + dilation * tz;
+        for (int y = 0; y < kLines; ++y) met[y] = thinned<kStride>(there[y] >> dz);
+        std::memcpy(lines.met + (tz * kAcross + x) * kLines, met, kLines);
       }
     }
   }
 
-  /// Which voxels of a slice of the coarse leaf have a partner.
-  LEAFPROOF_HD std::uint64_t met_in(const Block& block, std::uint64_t word, int xy, int dz) const {
-    std::uint64_t met = 0;
-    for (int y = 0; y < 8; ++y) {
-      const std::uint32_t line = block.there[xy + geometry.stride[1] * y] >> dz;
-      met |= static_cast<std::uint64_t>(thinned(line, geometry.stride[2])) << (8 * y);
+  LEAFPROOF_HD static void count_leaf(Lines& lines, const LeafMask& mask, int taps,
+                                      int next_slice) {
+    for (int tap = 0; tap < taps; ++tap) {
+      const std::uint8_t* met = lines.met + lines.first_met[tap];
+      int found = 0;
+      for (int x = 0; x < 8; ++x, met += next_slice) {
+        std::uint64_t slice;
+        std::memcpy(&slice, met, sizeof slice);
+        found += popcount(slice & mask.word[x]);
+      }
+      lines.found[tap] += found;
     }
-    return met & word;
   }
 
-  LEAFPROOF_HD std::int64_t write(const Block& block, std::uint64_t word, std::uint64_t met, int xy,
-                                  int dz, std::int64_t row, std::int64_t at) const {
-    for (; met != 0; met &= met - 1, ++at) {
-      const int yz = lowest_bit(met);
-      const int cell =
-          (xy + geometry.stride[1] * (yz >> 3)) * kAcross + dz + geometry.stride[2] * (yz & 7);
-      lists.fine_rows[at] = block.rows[cell];
-      lists.coarse_rows[at] = static_cast<std::int32_t>(row + popcount(word & bits_below(yz)));
+  // --- writing: which rows the fine voxels have
+
+  /// The rows of the fine voxels around a coarse leaf, -1 where there is none; z fastest, in whole
+  /// leaves. And where tap 0 of each position, and of each voxel, of the leaf looks in it.
+  struct Block {
+    static constexpr int kMostZ = 32;
+    std::int32_t rows[kAcross * kAcross * kMostZ];
+    std::int32_t all_cells[512], cells[512 + map_rows::kLanes];
+    std::int32_t some_fine[512 + map_rows::kLanes], some_coarse[512 + map_rows::kLanes];
+    std::int32_t steps[kMostTaps];               // from tap 0 to tap t in `rows`
+    std::int64_t at[kMostTaps], end[kMostTaps];  // of the chunk's list of each tap
+    int px, py;                                  // from line to line in `rows`
+  };
+
+  LEAFPROOF_HD void write(SourceView::GridFinder& finder, std::int64_t first,
+                          std::int64_t last) const {
+    const Neighbourhood near = neighbourhood();
+    SegmentCursor cursor;
+    Block block;
+    block.py = (first_z() + geometry.extent(2) + 7) & ~7;
+    block.px = geometry.extent(1) * block.py;
+    visit_taps([&](int tap, int tx, int ty, int tz) {
+      block.steps[tap] = geometry.dilation[0] * tx * block.px +
+                         geometry.dilation[1] * ty * block.py + geometry.dilation[2] * tz;
+    });
+    for (int i = 0; i < 512; ++i) {
+      block.all_cells[i] = geometry.stride[0] * (i >> 6) * block.px +
+                           geometry.stride[1] * (i >> 3 & 7) * block.py +
+                           geometry.stride[2] * (i & 7) + first_z();
     }
-    return at;
+    const auto taps = static_cast<int>(geometry.taps());
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      for (int tap = 0; tap < taps; ++tap) {
+        block.at[tap] = lists.counts[tap * lists.chunks + chunk];
+        block.end[tap] = lists.counts[tap * lists.chunks + chunk + 1];
+      }
+      const std::int64_t begin = chunk * lists.chunk_leaves;
+      const std::int64_t end = smaller(coarse.leaves, begin + lists.chunk_leaves);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto place = coarse.leaf_place(i, cursor);
+        const LeafNode& leaf = coarse.leaf(place);
+        lay_out(finder, near, place.member, leaf_coord(leaf), block);
+        const std::uint64_t* words = leaf.mValueMask.words();
+        const std::int64_t row = first_row_of(coarse.members[place.member], words);
+        write_leaf(block, list_cells(words, block), static_cast<std::int32_t>(row), taps);
+      }
+    }
+  }
+
+  LEAFPROOF_HD void lay_out(SourceView::GridFinder& finder, const Neighbourhood& all,
+                            std::int64_t member, const Coord& leaf, Block& block) const {
+    const int px = block.px, py = block.py, size = geometry.extent(0) * px;
+    for (int i = 0; i < size; ++i) block.rows[i] = -1;
+    visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* words) {
+      std::int32_t* to = block.rows + near.x0 * px + near.y0 * py + 8 * near.z;
+      const auto row = static_cast<std::int32_t>(first_row_of(fine.members[member], words));
+#if defined(LEAFPROOF_MAP_ROWS_AVX512)
+      if (instructions == InstructionSet::Avx512) {
+        map_rows::lay_out_avx512(words, row, near.part, to, px, py);
+        return;
+      }
+#endif
+      map_rows::lay_out(words, row, near.part, to, px, py);
+    });
+  }
+
+  LEAFPROOF_HD int list_cells(const std::uint64_t* words, Block& block) const {
+#if defined(LEAFPROOF_MAP_ROWS_AVX512)
+    if (instructions == InstructionSet::Avx512) {
+      return map_rows::pick_avx512(words, block.all_cells, block.cells);
+    }
+#endif
+    return map_rows::pick(words, block.all_cells, block.cells);
+  }
+
+  LEAFPROOF_HD int keep(const std::int32_t* rows, const std::int32_t* cells, int n,
+                        std::int32_t row, std::int32_t* fine_rows,
+                        std::int32_t* coarse_rows) const {
+#if defined(LEAFPROOF_MAP_ROWS_AVX512)
+    if (instructions == InstructionSet::Avx512) {
+      return map_rows::keep_avx512(rows, cells, n, row, fine_rows, coarse_rows);
+    }
+#endif
+    return map_rows::keep(rows, cells, n, row, fine_rows, coarse_rows);
+  }
+
+  LEAFPROOF_HD void write_leaf(Block& block, int n, std::int32_t row, int taps) const {
+    for (int tap = 0; tap < taps; ++tap) {
+      const std::int64_t at = block.at[tap], left = block.end[tap] - at;
+      if (left == 0) continue;
+      const std::int32_t* rows = block.rows + block.steps[tap];
+      std::int32_t *to_fine = lists.fine_rows + at, *to_coarse = lists.coarse_rows + at;
+      if (left >= n + map_rows::kLanes) {
+        block.at[tap] = at + keep(rows, block.cells, n, row, to_fine, to_coarse);
+        continue;
+      }
+      // What does not count would be written into the next chunk's list.
+      const int kept = keep(rows, block.cells, n, row, block.some_fine, block.some_coarse);
+      const std::size_t bytes = static_cast<std::size_t>(kept) * sizeof(std::int32_t);
+      std::memcpy(to_fine, block.some_fine, bytes);
+      std::memcpy(to_coarse, block.some_coarse, bytes);
+      block.at[tap] = at + kept;
+    }
   }
 };
 

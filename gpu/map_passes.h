@@ -59,8 +59,8 @@ KernelMap PassesOn<Inner>::kernel_map(const GridBatch& source, const GridBatch& 
   const auto run = [&] {
     if constexpr (!many_threads<E>()) {
       if (PairsByLeaf::fits(taps)) {
-        executor.for_each_index({lists.chunks}, PairsByLeaf{fine_view, coarse_view, taps, lists},
-                                1);
+        executor.for_each_index(
+            {lists.chunks}, PairsByLeaf{fine_view, coarse_view, taps, lists, instruction_set()}, 1);
         return;
       }
     }

@@ -209,6 +209,8 @@ struct SourceView {
         return corner[(x * kAcross + y) * kAcross + z];
       }
     };
+    /// Whether these are of a leaf; around() has words without a voxel for where there is none.
+    LEAFPROOF_HD bool is_leaf(const std::uint64_t* words) const { return words != none_.word; }
     LEAFPROOF_HD Around around(const Coord& leaf) {
       const Coord at = leaf >> 4;
       if (!laid_out_ || !(at == home_)) lay_out(at);

@@ -1,0 +1,16 @@
+// The inner loops of a convolution for x86-64-v3; compiled with flags that say so.
+#include "gpu/instruction_set.h"
+
+#if defined(LEAFPROOF_INSTRUCTION_SETS)
+#define LEAFPROOF_SET on_avx2
+#define LEAFPROOF_SET_EIGEN LeafproofEigenAvx2
+#include "gpu/products_of_set.h"
+
+namespace leafproof::gpu {
+
+const Products& products_avx2() {
+  return on_avx2::kProducts;
+}
+
+}  // namespace leafproof::gpu
+#endif
