@@ -97,6 +97,12 @@ auto summed(std::span<const T> a, std::span<const T> b, std::int64_t terms,
 
 // --- shapes [P-1]
 
+void check_memory(const char* operation, const ConvolutionMap& over) {
+  if (over.in_host_memory()) return;
+  throw Error(ErrorKind::Unsupported, operation, "map", "lies in device memory",
+              "must be one of a builder that works in plain memory");
+}
+
 template <class T>
 void check_operands(const char* operation, const ConvolutionMap& over,
                     const ConvolutionInput<T>& input) {
@@ -519,15 +525,24 @@ std::vector<Sum> weight_sums(const TapPairs& pairs, std::span<const T> features,
 
 }  // namespace
 
-ConvolutionMap ConvolutionMap::of(BatchedBuilder& builder, const KernelMap& map, Triple kernel) {
+ConvolutionMap ConvolutionMap::in_place(const BatchedBuilder& builder, KernelMap map,
+                                        Triple kernel) {
   if (map.taps() != kernel[0] * kernel[1] * kernel[2]) {
     throw Error(ErrorKind::ShapeMismatch, "convolution", "kernel",
                 text_of({kernel[0], kernel[1], kernel[2]}),
                 "the map has " + std::to_string(map.taps()) + " taps");
   }
   ConvolutionMap made;
-  made.map_ = builder.to_host(map);
+  made.map_ = std::move(map);
   made.kernel_ = kernel;
+  made.in_host_memory_ = builder.works_in_host_memory();
+  return made;
+}
+
+ConvolutionMap ConvolutionMap::of(BatchedBuilder& builder, const KernelMap& map, Triple kernel) {
+  ConvolutionMap made = in_place(builder, map, kernel);
+  made.map_ = builder.to_host(map);
+  made.in_host_memory_ = true;
   return made;
 }
 
@@ -556,6 +571,7 @@ template <class T>
 std::vector<T> convolve(const ConvolutionMap& over, const ConvolutionInput<T>& input,
                         const ConvolutionOptions& options) {
   check_convolution(over, input);
+  check_memory("convolution", over);
   const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
   const std::span<const T> features = input.features.values;
   return summed(features, input.weights.values, over.taps() * cin, [&]<class Sum>(Sum zero) {
@@ -590,6 +606,7 @@ ConvolutionGradients<T> convolution_gradients(const ConvolutionMap& over,
                                               const ConvolutionOptions& options) {
   constexpr const char* kOperation = "convolution_gradients";
   check_convolution_gradients(over, input, grad_output);
+  check_memory(kOperation, over);
   const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
   const std::int64_t taps = over.taps();
   const std::span<const T> features = input.features.values, gradient = grad_output.values;

@@ -17,13 +17,16 @@ class ConvolutionMap {
  public:
   /// `map` is one of `builder` for a kernel of that size; ShapeMismatch where it has another number
   /// of taps. Constant time; where the builder does not work in plain memory, a copy of the map.
-  static ConvolutionMap of(BatchedBuilder& builder, const KernelMap& map, Triple kernel);
+  /// The same where the map lies, for a CudaConvolution. Constant time.
+  static ConvolutionMap in_place(const BatchedBuilder& builder, KernelMap map, Triple kernel);
   static ConvolutionMap identity(std::int64_t rows);
 
   /// Columns swapped [M-1]; constant time.
   ConvolutionMap transposed() const;
 
   bool is_identity() const { return !map_; }
+  /// Where convolve() can read it; else a CudaConvolution can (cuda_convolution.h).
+  bool in_host_memory() const { return in_host_memory_; }
   const std::optional<KernelMap>& map() const { return map_; }
   Triple kernel() const { return kernel_; }
   std::int64_t taps() const { return map_ ? map_->taps() : 1; }
@@ -34,6 +37,7 @@ class ConvolutionMap {
   std::optional<KernelMap> map_;
   Triple kernel_{1, 1, 1};
   std::int64_t rows_ = 0;
+  bool in_host_memory_ = true;
 };
 
 /// Numbers of double, float, Eigen::half or int32 [V-6]; last axis fastest.
@@ -80,7 +84,8 @@ void check_convolution(const ConvolutionMap& over, const ConvolutionInput<T>& in
 /// Summed in double, float, float and (without overflow) integers, then rounded once [V-6]. Of one
 /// form, every row is the same bits whatever the threads, the memory and the other rows are: taps
 /// ascend, and rows are multiplied in blocks of a fixed size. Errors: as check_convolution; then
-/// OutOfRange for a result that int32 does not hold, with its row.
+/// Unsupported for a map that is not in plain memory, OutOfRange for a result that int32 does not
+/// hold, with its row.
 /// O(pairs * Cin * Cout), Chunked O(rows * taps * Cin * Cout); of half and int32 a copy of the
 /// result in what it is summed in.
 template <class T>

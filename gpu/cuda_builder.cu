@@ -41,20 +41,24 @@ std::string why_no_cuda() {
   return "";
 }
 
-BatchedBuilder cuda_builder(const CudaOptions& options) {
+void check_options(const char* operation, const CudaOptions& options) {
   if (options.stream == nullptr || options.stream == cudaStreamLegacy ||
       options.stream == cudaStreamPerThread) {
-    throw Error(ErrorKind::InvalidArgument, "cuda_builder", "stream", "a default stream",
+    throw Error(ErrorKind::InvalidArgument, operation, "stream", "a default stream",
                 "must be a stream of the caller's own");
   }
   if (options.allocator.allocate == nullptr || options.allocator.release == nullptr) {
-    throw Error(ErrorKind::InvalidArgument, "cuda_builder", "allocator", "null",
+    throw Error(ErrorKind::InvalidArgument, operation, "allocator", "null",
                 "must have both functions");
   }
   const std::string why = why_no_cuda();
   if (!why.empty()) {
-    throw Error(ErrorKind::Unsupported, "cuda_builder", "device", "none", why);
+    throw Error(ErrorKind::Unsupported, operation, "device", "none", why);
   }
+}
+
+BatchedBuilder cuda_builder(const CudaOptions& options) {
+  check_options("cuda_builder", options);
   return BatchedBuilder(std::make_unique<PassesOn<CudaExecutor>>(
       CudaExecutor(std::make_unique<CudaQueue>(options.stream, options.allocator)), options));
 }

@@ -20,6 +20,10 @@ namespace leafproof::gpu {
 /// Throws what a call of CUDA reported: Error(OutOfMemory) where memory ran out, else CudaFailure.
 void check_cuda(cudaError_t result, const char* call);
 
+/// InvalidArgument for a default stream and a missing function, Unsupported where no device runs
+/// this build.
+void check_options(const char* operation, const CudaOptions& options);
+
 /// Makes a device the thread's current one, and the one before again.
 class OnDevice {
  public:

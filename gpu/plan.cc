@@ -49,13 +49,15 @@ Plan::Plan(std::shared_ptr<const Data> data, ConvolutionMap map, bool swapped)
 Plan Plan::build(BatchedBuilder& builder, const GridBatch& source, const ConvGeometry& geometry,
                  Direction direction, const std::optional<GridBatch>& target,
                  std::string_view backend) {
-  if (backend != kHost) {
+  const bool on_host = builder.works_in_host_memory();
+  if (backend != kHost && backend != kCuda) {
     throw Error(ErrorKind::Unsupported, "plan", "backend", std::string(backend),
-                "plans are for \"" + std::string(kHost) + "\"");
+                "plans are for \"host\" or \"cuda\"");
   }
-  if (!builder.works_in_host_memory()) {
-    throw Error(ErrorKind::Unsupported, "plan", "builder", "works in device memory",
-                "a plan is built in plain memory");
+  if ((backend == kHost) != on_host) {
+    throw Error(
+        ErrorKind::Unsupported, "plan", "backend", std::string(backend),
+        on_host ? "the builder works in plain memory" : "the builder works in device memory");
   }
   check_geometry("plan", geometry);
   const bool identity = all_ones(geometry.kernel) && all_ones(geometry.stride) &&
@@ -66,6 +68,7 @@ Plan Plan::build(BatchedBuilder& builder, const GridBatch& source, const ConvGeo
             geometry,
             direction,
             target ? TargetPolicy::Restricted : TargetPolicy::Complete,
+            on_host,
             {}};
   if (target) {
     data.target = *target;
@@ -78,7 +81,7 @@ Plan Plan::build(BatchedBuilder& builder, const GridBatch& source, const ConvGeo
   }
   ConvolutionMap map =
       identity ? ConvolutionMap::identity(source.voxel_count())
-               : ConvolutionMap::of(
+               : ConvolutionMap::in_place(
                      builder, builder.kernel_map(data.source, data.target, geometry, direction),
                      geometry.kernel);
   return {std::make_shared<const Data>(std::move(data)), std::move(map), false};
@@ -97,6 +100,10 @@ Coverage Plan::coverage() const {
   if (map_.is_identity()) {
     const Degrees ones = all_of_degree_one(map_.source_rows());
     return {ones, ones};
+  }
+  if (!map_.in_host_memory()) {
+    throw Error(ErrorKind::Unsupported, "plan", "map", "lies in device memory",
+                "its pairs are counted in plain memory");
   }
   const KernelMap& map = *map_.map();
   return {degrees_of(map.gather(), map.pairs(), map.source_rows()),

@@ -36,14 +36,14 @@ struct Coverage {
 /// Immutable; a handle, which owns what it needs. Copies are constant time.
 class Plan {
  public:
-  /// The backends that a plan can be for; the only one.
-  static constexpr std::string_view kHost = "host";
+  /// The backends that a plan can be for: builders that work in plain memory, and those of CUDA.
+  static constexpr std::string_view kHost = "host", kCuda = "cuda";
 
   /// Without a target: complete, conv_grid() or conv_transpose_grid() of the source. K=S=1 where
   /// the target is the source itself, or none is given, builds no map and no grid [V-4], in
   /// O(B); other batches go the general way, however much they look like the source.
-  /// Unsupported for a builder that does not work in plain memory and for another backend; other
-  /// errors as those passes.
+  /// Unsupported for another backend, and for one that is not the builder's; other errors as those
+  /// passes.
   static Plan build(BatchedBuilder& builder, const GridBatch& source, const ConvGeometry& geometry,
                     Direction direction = Direction::Forward,
                     const std::optional<GridBatch>& target = {}, std::string_view backend = kHost);
@@ -54,7 +54,7 @@ class Plan {
   Direction direction() const;
   /// Of a transposed plan: the target is the batch that the plan was built from, so restricted.
   TargetPolicy policy() const { return swapped_ ? TargetPolicy::Restricted : data_->policy; }
-  std::string_view backend() const { return kHost; }
+  std::string_view backend() const { return data_->on_host ? kHost : kCuda; }
   const ConvolutionMap& map() const { return map_; }
 
   /// [P-3] Per axis, the residues of 0 ... S-1 that no tap reaches, as bits.
@@ -66,12 +66,13 @@ class Plan {
   /// Source and target exchanged [P-2]; constant time.
   Plan transposed() const;
 
-  /// O(pairs), on request.
+  /// O(pairs), on request. Unsupported where the map lies in device memory.
   Coverage coverage() const;
   /// What it is, in a few lines for people: geometry, rows, pairs, residues missed.
   std::string report() const;
 
-  /// convolve() and convolution_gradients() over this plan's map.
+  /// convolve() and convolution_gradients() over this plan's map; those of a plan for CUDA are a
+  /// CudaConvolution's.
   template <class T>
   std::vector<T> convolve(const ConvolutionInput<T>& input,
                           const ConvolutionOptions& options = {}) const {
@@ -89,6 +90,7 @@ class Plan {
     ConvGeometry geometry;
     Direction direction;
     TargetPolicy policy;
+    bool on_host;
     std::array<std::uint64_t, 3> missed_residues;
   };
   Plan(std::shared_ptr<const Data> data, ConvolutionMap map, bool swapped);
