@@ -17,6 +17,7 @@ class ConvolutionMap {
  public:
   /// `map` is one of `builder` for a kernel of that size; ShapeMismatch where it has another number
   /// of taps. Constant time; where the builder does not work in plain memory, a copy of the map.
+  static ConvolutionMap of(BatchedBuilder& builder, const KernelMap& map, Triple kernel);
   /// The same where the map lies, for a CudaConvolution. Constant time.
   static ConvolutionMap in_place(const BatchedBuilder& builder, KernelMap map, Triple kernel);
   static ConvolutionMap identity(std::int64_t rows);

@@ -3,7 +3,7 @@
 // header; link Leafproof::cuda. cuBLAS is opened when a CudaConvolution is made.
 //
 //     BatchedBuilder builder = cuda_builder(options);
-//     Plan plan = Plan::build(builder, source, geometry, Direction::Forward, {}, Plan::kCuda);
+//     Plan plan = Plan::build(builder, source, geometry, Direction::Forward, {}, Plan::kDevice);
 //     CudaConvolution convolution(options);
 //     DeviceNumbers<float> out = convolution.convolve<float>(plan.map(), {features, weights,
 //     bias});

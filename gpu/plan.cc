@@ -50,9 +50,9 @@ Plan Plan::build(BatchedBuilder& builder, const GridBatch& source, const ConvGeo
                  Direction direction, const std::optional<GridBatch>& target,
                  std::string_view backend) {
   const bool on_host = builder.works_in_host_memory();
-  if (backend != kHost && backend != kCuda) {
+  if (backend != kHost && backend != kDevice) {
     throw Error(ErrorKind::Unsupported, "plan", "backend", std::string(backend),
-                "plans are for \"host\" or \"cuda\"");
+                "plans are for \"host\" or \"device\"");
   }
   if ((backend == kHost) != on_host) {
     throw Error(

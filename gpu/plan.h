@@ -36,8 +36,8 @@ struct Coverage {
 /// Immutable; a handle, which owns what it needs. Copies are constant time.
 class Plan {
  public:
-  /// The backends that a plan can be for: builders that work in plain memory, and those of CUDA.
-  static constexpr std::string_view kHost = "host", kCuda = "cuda";
+  /// The backends that a plan can be for: of builders that work in plain memory, and of the others.
+  static constexpr std::string_view kHost = "host", kDevice = "device";
 
   /// Without a target: complete, conv_grid() or conv_transpose_grid() of the source. K=S=1 where
   /// the target is the source itself, or none is given, builds no map and no grid [V-4], in
@@ -54,7 +54,7 @@ class Plan {
   Direction direction() const;
   /// Of a transposed plan: the target is the batch that the plan was built from, so restricted.
   TargetPolicy policy() const { return swapped_ ? TargetPolicy::Restricted : data_->policy; }
-  std::string_view backend() const { return data_->on_host ? kHost : kCuda; }
+  std::string_view backend() const { return data_->on_host ? kHost : kDevice; }
   const ConvolutionMap& map() const { return map_; }
 
   /// [P-3] Per axis, the residues of 0 ... S-1 that no tap reaches, as bits.
@@ -71,8 +71,8 @@ class Plan {
   /// What it is, in a few lines for people: geometry, rows, pairs, residues missed.
   std::string report() const;
 
-  /// convolve() and convolution_gradients() over this plan's map; those of a plan for CUDA are a
-  /// CudaConvolution's.
+  /// convolve() and convolution_gradients() over this plan's map; those of a plan for device memory
+  /// are a CudaConvolution's.
   template <class T>
   std::vector<T> convolve(const ConvolutionInput<T>& input,
                           const ConvolutionOptions& options = {}) const {

@@ -419,7 +419,27 @@ TEST(BuilderConvolution, MapsThatDoNotFitAreRefused) {
                     [&] { ConvolutionMap::of(host, host.kernel_map(one, one, {}), {2, 1, 1}); })
                 ->argument(),
             "kernel");
-<<<<<<< HEAD
+}
+
+TEST(BuilderConvolution, AMapInDeviceMemoryIsNotReadThere) {
+  gpu::StrictOptions options;
+  const auto device = std::make_shared<gpu::StrictDevice>(options);
+  BatchedBuilder strict = strict_builder(device, options);
+  const GridBatch there = build(strict, {{{0, 0, 0}}});
+  const KernelMap map = strict.kernel_map(there, there, {});
+  // Where it lies it is one, but not for this convolution.
+  const ConvolutionMap over = ConvolutionMap::in_place(strict, map, {1, 1, 1});
+  EXPECT_FALSE(over.in_host_memory());
+  const float number = 1;
+  const Tensor<float> features{{&number, 1}, {1, 1}}, weights{{&number, 1}, {1, 1, 1, 1, 1}};
+  EXPECT_EQ(
+      refusal(gpu::ErrorKind::Unsupported, [&] { convolve<float>(over, {features, weights, {}}); })
+          ->argument(),
+      "map");
+  EXPECT_EQ(refusal(gpu::ErrorKind::Unsupported,
+                    [&] { convolution_gradients<float>(over, {features, weights, {}}, features); })
+                ->argument(),
+            "map");
 }
 
 // Over a map that lies in device memory the numbers are those over the same map in plain memory,
@@ -447,26 +467,6 @@ TEST(BuilderConvolution, AMapInDeviceMemoryIsCopied) {
     EXPECT_GT(expected.first.size(), 0U);
     EXPECT_EQ(numbers(strict, direction), expected);
   }
-=======
-  gpu::StrictOptions options;
-  const auto device = std::make_shared<gpu::StrictDevice>(options);
-  BatchedBuilder strict = strict_builder(device, options);
-  const GridBatch there = build(strict, {{{0, 0, 0}}});
-  const KernelMap map = strict.kernel_map(there, there, {});
-  // A map in device memory is one, but not for this convolution.
-  const ConvolutionMap over = ConvolutionMap::of(strict, map, {1, 1, 1});
-  EXPECT_FALSE(over.in_host_memory());
-  const float number = 1;
-  const Tensor<float> features{{&number, 1}, {1, 1}}, weights{{&number, 1}, {1, 1, 1, 1, 1}};
-  EXPECT_EQ(
-      refusal(gpu::ErrorKind::Unsupported, [&] { convolve<float>(over, {features, weights, {}}); })
-          ->argument(),
-      "map");
-  EXPECT_EQ(refusal(gpu::ErrorKind::Unsupported,
-                    [&] { convolution_gradients<float>(over, {features, weights, {}}, features); })
-                ->argument(),
-            "map");
->>>>>>> 4212c42 (Convolution on a CUDA device: cuBLAS opened when it is needed, kernels that gather, scatter, pack and round)
 }
 
 TEST(BuilderConvolution, NothingIsFine) {

@@ -128,7 +128,29 @@ TEST(BuilderPlan, RefusesAtTheIdentityToo) {
   BatchedBuilder strict = strict_builder(device, options);
   error = refusal(ErrorKind::Unsupported,
                   [&] { Plan::build(strict, build(strict, {{{0, 0, 0}}}), {}); });
-  EXPECT_EQ(error->argument(), "builder");
+  EXPECT_EQ(error->argument(), "backend");
+  error = refusal(ErrorKind::Unsupported,
+                  [&] { Plan::build(builder, source, {}, Direction::Forward, {}, Plan::kDevice); });
+  EXPECT_EQ(error->argument(), "backend");
+}
+
+// Plans for device memory: all that the host knows of them is the same; numbers are not its own.
+TEST(BuilderPlan, StaysWhereTheBuilderWorks) {
+  gpu::StrictOptions options;
+  const auto device = std::make_shared<gpu::StrictDevice>(options);
+  BatchedBuilder strict = strict_builder(device, options);
+  const GridBatch source = build(strict, {{{0, 0, 0}, {1, 2, 3}}, {{-5, 0, 9}}});
+  const Plan plan = Plan::build(strict, source, kDown, Direction::Forward, {}, Plan::kDevice);
+  EXPECT_EQ(plan.backend(), Plan::kDevice);
+  EXPECT_FALSE(plan.map().in_host_memory());
+  EXPECT_FALSE(plan.transposed().map().in_host_memory());
+  EXPECT_EQ(refusal(ErrorKind::Unsupported, [&] { plan.coverage(); })->argument(), "map");
+
+  BatchedBuilder builder;
+  const GridBatch here = build(builder, {{{0, 0, 0}, {1, 2, 3}}, {{-5, 0, 9}}});
+  const Plan host = Plan::build(builder, here, kDown);
+  EXPECT_EQ(plan.map().map()->offsets(), host.map().map()->offsets());
+  EXPECT_EQ(plan.map().target_rows(), host.map().target_rows());
 }
 
 // [P-3] By the definition, and in the report.

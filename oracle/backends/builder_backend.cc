@@ -236,9 +236,10 @@ NumbersAnswer numbers_answer(const std::vector<T>& numbers, std::vector<std::int
   return numbers_of(std::move(array), type);  // multiplied and summed as [V-6] says
 }
 
-/// Convolution or gradients, all in numbers of type T.
+/// Convolution or gradients, all in numbers of type T; by the host where there is no convolver.
 template <class T>
-Answer convolution_in(const gpu::ConvolutionMap& over, const Case& question) {
+Answer convolution_in(gpu::BatchedBuilder& builder, NumbersOf<T>* convolver,
+                      const gpu::ConvolutionMap& over, const Case& question) {
   const bool gradients = question.op == Op::ConvolutionGradients;
   const char* operation = gradients ? "convolution_gradients" : "convolution";
   const Operands& given = question.operands;
@@ -268,18 +269,21 @@ Answer convolution_in(const gpu::ConvolutionMap& over, const Case& question) {
   weights = cast<T>(operation, "weights", given.weights);
   if (bias) biases = cast<T>(operation, "bias", *given.bias);
   if (!gradients) {
-    return numbers_answer(gpu::convolve(over, input()),
+    return numbers_answer(convolver == nullptr ? gpu::convolve(over, input())
+                                               : convolver->convolve(builder, over, input()),
                           {over.target_rows(), given.weights.shape[0]}, type);
   }
   gradient = cast<T>(operation, "grad_output", *given.grad_output);
-  const auto found =
-      gpu::convolution_gradients(over, input(), gpu::Tensor<T>{gradient, given.grad_output->shape});
+  const gpu::Tensor<T> grad_output{gradient, given.grad_output->shape};
+  const auto found = convolver == nullptr
+                         ? gpu::convolution_gradients(over, input(), grad_output)
+                         : convolver->gradients(builder, over, input(), grad_output);
   return GradientsAnswer{numbers_answer(found.features, given.features.shape, type),
                          numbers_answer(found.weights, given.weights.shape, type),
                          numbers_answer(found.bias, {given.weights.shape[0]}, type)};
 }
 
-Answer convolution(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
+Answer convolution(gpu::BatchedBuilder& builder, Convolver* convolver, const gpu::GridBatch& source,
                    const Case& question) {
   const gpu::ConvGeometry geometry = geometry_of(question);
   const bool forward = question.direction == reference::Direction::Forward;
@@ -288,12 +292,16 @@ Answer convolution(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
   const gpu::GridBatch target = question.target ? build(builder, *question.target)
                                                 : conv_grid(builder, source, question, forward);
   const auto direction = forward ? gpu::Direction::Forward : gpu::Direction::Transposed;
+  const auto general = [&] {
+    const gpu::KernelMap map = builder.kernel_map(source, target, geometry, direction);
+    return convolver == nullptr ? gpu::ConvolutionMap::of(builder, map, geometry.kernel)
+                                : convolver->over(builder, map, geometry.kernel);
+  };
   const gpu::ConvolutionMap over =
-      identity
-          ? gpu::ConvolutionMap::identity(source.voxel_count())  // [V-4]
-          : gpu::ConvolutionMap::of(
-                builder, builder.kernel_map(source, target, geometry, direction), geometry.kernel);
-  const auto in = [&](auto number) { return convolution_in<decltype(number)>(over, question); };
+      identity ? gpu::ConvolutionMap::identity(source.voxel_count()) : general();  // [V-4]
+  const auto in = [&](auto number) {
+    return convolution_in<decltype(number)>(builder, convolver, over, question);
+  };
   switch (question.operands.type) {
     case NumberType::Float64:
       return in(double{});
@@ -308,8 +316,12 @@ Answer convolution(gpu::BatchedBuilder& builder, const gpu::GridBatch& source,
 
 class BuilderBackend : public Backend {
  public:
-  BuilderBackend(std::string name, std::string description, MakeBuilder make)
-      : name_(std::move(name)), description_(std::move(description)), make_(std::move(make)) {}
+  BuilderBackend(std::string name, std::string description, MakeBuilder make,
+                 MakeConvolver convolver)
+      : name_(std::move(name)),
+        description_(std::move(description)),
+        make_(std::move(make)),
+        convolver_(std::move(convolver)) {}
 
   std::string_view name() const override { return name_; }
   std::string_view description() const override { return description_; }
@@ -356,7 +368,7 @@ class BuilderBackend : public Backend {
         return kernel_map(builder, source, question);
       case Op::Convolution:
       case Op::ConvolutionGradients:
-        return convolution(builder, source, question);
+        return convolution(builder, convolver_ ? convolver_().get() : nullptr, source, question);
       case Op::SubmanifoldIndexMap:
         return dense_answer(builder, builder.submanifold_map(source, geometry_of(question)));
       default:
@@ -366,6 +378,7 @@ class BuilderBackend : public Backend {
 
   std::string name_, description_;
   MakeBuilder make_;
+  MakeConvolver convolver_;
 };
 
 }  // namespace
@@ -399,8 +412,9 @@ Error translated(const gpu::Error& error) {
 }
 
 std::unique_ptr<Backend> make_builder_backend(std::string name, std::string description,
-                                              MakeBuilder make) {
-  return std::make_unique<BuilderBackend>(std::move(name), std::move(description), std::move(make));
+                                              MakeBuilder make, MakeConvolver convolver) {
+  return std::make_unique<BuilderBackend>(std::move(name), std::move(description), std::move(make),
+                                          std::move(convolver));
 }
 
 }  // namespace leafproof::oracle

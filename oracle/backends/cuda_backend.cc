@@ -1,11 +1,15 @@
 #include "oracle/backends/cuda_backend.h"
 
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #ifdef LEAFPROOF_HAS_CUDA
 #include <cuda_runtime_api.h>
 
 #include "gpu/cuda_builder.h"
+#include "gpu/cuda_convolution.h"
 #include "oracle/backends/builder_backend.h"
 #endif
 
@@ -29,6 +33,75 @@ std::shared_ptr<CUstream_st> new_stream(const std::string& name) {
   if (made != cudaSuccess) refuse(name, cudaGetErrorString(made));
   return {stream, [](cudaStream_t last) { cudaStreamDestroy(last); }};
 }
+
+/// Numbers by cuBLAS, on the builder's stream.
+class CudaConvolver : public Convolver {
+ public:
+  explicit CudaConvolver(const gpu::CudaOptions& options) : convolution_(options) {}
+
+  gpu::ConvolutionMap over(gpu::BatchedBuilder& builder, const gpu::KernelMap& map,
+                           gpu::Triple kernel) override {
+    return gpu::ConvolutionMap::in_place(builder, map, kernel);
+  }
+
+#define LEAFPROOF_NUMBERS_OF(T)                                                            \
+  std::vector<T> convolve(gpu::BatchedBuilder& builder, const gpu::ConvolutionMap& over,   \
+                          const gpu::ConvolutionInput<T>& input) override {                \
+    return forward(builder, over, input);                                                  \
+  }                                                                                        \
+  gpu::ConvolutionGradients<T> gradients(                                                  \
+      gpu::BatchedBuilder& builder, const gpu::ConvolutionMap& over,                       \
+      const gpu::ConvolutionInput<T>& input, const gpu::Tensor<T>& grad_output) override { \
+    return backward(builder, over, input, grad_output);                                    \
+  }
+  LEAFPROOF_NUMBERS_OF(double)
+  LEAFPROOF_NUMBERS_OF(float)
+  LEAFPROOF_NUMBERS_OF(Eigen::half)
+  LEAFPROOF_NUMBERS_OF(std::int32_t)
+#undef LEAFPROOF_NUMBERS_OF
+
+ private:
+  /// A tensor copied to the device.
+  template <class T>
+  struct There {
+    std::shared_ptr<std::byte> memory;
+    gpu::Tensor<T> tensor;
+    There(gpu::BatchedBuilder& builder, const gpu::Tensor<T>& here)
+        : memory(builder.to_device(std::as_bytes(here.values))),
+          tensor{{reinterpret_cast<const T*>(memory.get()), here.values.size()}, here.shape} {}
+  };
+  template <class T>
+  static std::vector<T> here(gpu::BatchedBuilder& builder, const gpu::DeviceNumbers<T>& there) {
+    std::size_t count = 1;
+    for (const std::int64_t n : there.shape) count *= static_cast<std::size_t>(n);
+    std::vector<T> numbers(count);
+    builder.read(std::as_writable_bytes(std::span(numbers)), there.values());
+    return numbers;
+  }
+
+  template <class T>
+  std::vector<T> forward(gpu::BatchedBuilder& builder, const gpu::ConvolutionMap& over,
+                         const gpu::ConvolutionInput<T>& input) {
+    const There<T> features(builder, input.features), weights(builder, input.weights);
+    gpu::ConvolutionInput<T> given{features.tensor, weights.tensor, {}};
+    std::optional<There<T>> bias;
+    if (input.bias) given.bias = bias.emplace(builder, *input.bias).tensor;
+    return here(builder, convolution_.convolve<T>(over, given));
+  }
+  template <class T>
+  gpu::ConvolutionGradients<T> backward(gpu::BatchedBuilder& builder,
+                                        const gpu::ConvolutionMap& over,
+                                        const gpu::ConvolutionInput<T>& input,
+                                        const gpu::Tensor<T>& grad_output) {
+    const There<T> features(builder, input.features), weights(builder, input.weights),
+        gradient(builder, grad_output);
+    const auto found =
+        convolution_.gradients<T>(over, {features.tensor, weights.tensor, {}}, gradient.tensor);
+    return {here(builder, found.features), here(builder, found.weights), here(builder, found.bias)};
+  }
+
+  gpu::CudaConvolution convolution_;
+};
 #endif
 
 }  // namespace
@@ -45,12 +118,22 @@ std::unique_ptr<Backend> make_cuda_backend(std::string name, gpu::Engine engine)
   const auto stream = new_stream(name);
   std::string description = "the batched builder on a CUDA device; leaves found by ";
   description += engine == gpu::Engine::Sort ? "sorted keys" : "child masks";
-  return make_builder_backend(std::move(name), std::move(description), [stream, engine] {
-    gpu::CudaOptions options;
-    options.stream = stream.get();
-    options.engine = engine;
-    return gpu::cuda_builder(options);
-  });
+  const auto options = [stream, engine] {
+    gpu::CudaOptions all;
+    all.stream = stream.get();
+    all.engine = engine;
+    return all;
+  };
+  MakeConvolver convolver;
+  const std::string why_not = gpu::why_no_cuda_convolution();
+  if (why_not.empty()) {
+    convolver = [options] { return std::make_unique<CudaConvolver>(options()); };
+  } else {
+    description += "; numbers on the host, for lack of cuBLAS (" + why_not + ")";
+  }
+  return make_builder_backend(
+      std::move(name), std::move(description), [options] { return gpu::cuda_builder(options()); },
+      convolver);
 }
 
 #else

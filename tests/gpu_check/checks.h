@@ -8,9 +8,10 @@
 
 namespace leafproof::gpu_check {
 
-/// Every known answer [F] on cuda-mask and cuda-sort; convolution is not implemented by a builder.
+/// Every known answer [F] on cuda-mask and cuda-sort; numbers by cuBLAS where the machine has it.
 void check_vectors(Findings& findings, const std::filesystem::path& folder);
-/// Generated cases of every pass against the reference, and byte for byte against `host`.
+/// Generated cases of every operation against the reference; of passes, byte for byte against
+/// `host`.
 void check_sweep(Findings& findings, std::uint64_t seed, std::int64_t cases);
 /// Every pass, both engines, scratch bounded and counted: the bytes of the host executor, the
 /// metadata with them; as many launches and synchronisations.

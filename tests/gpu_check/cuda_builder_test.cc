@@ -1,9 +1,12 @@
-// What a builder on a CUDA stream refuses before it has touched a device.
+// What a builder and a convolution on a CUDA stream refuse before they have touched a device.
 #include "gpu/cuda_builder.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+
+#include "gpu/cuda_blas.h"
+#include "gpu/cuda_convolution.h"
 
 namespace {
 
@@ -51,6 +54,32 @@ TEST(CudaBuilder, SaysInCudasWordsThatThereIsNoDevice) {
     EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
     EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
   }
+}
+
+TEST(CudaConvolution, RefusesAsTheBuilderDoes) {
+  try {
+    CudaConvolution convolution(on(0));
+    ADD_FAILURE() << "the default stream was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.operation(), "cuda_convolution");
+    EXPECT_EQ(error.argument(), "stream");
+  }
+  if (why_no_cuda().empty()) GTEST_SKIP() << "there is a device: gpu-check convolves on it";
+  EXPECT_EQ(why_no_cuda_convolution(), why_no_cuda());
+  try {
+    CudaConvolution convolution(on(4096));
+    ADD_FAILURE() << "a convolution was made without a device";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+  }
+}
+
+// Opening the library needs no device: where it is installed, all that is called is in it.
+TEST(CudaConvolution, FindsCublasWhereItIsInstalled) {
+  const std::string why = why_no_blas();
+  if (why.empty()) return;
+  EXPECT_NE(why.find("libcublas.so"), std::string::npos) << why;
+  GTEST_SKIP() << why;
 }
 
 }  // namespace
