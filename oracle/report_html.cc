@@ -356,7 +356,7 @@ std::string coverage_of(const Verdict& v) {
   std::string html;
   for (const CoverageTally& c : v.coverage) {
     html += "<p class=\"soft\">" + escaped(text_coverage(c.side, c.expected));
-    if (c.actual != c.expected) html += "; actual " + escaped(text_coverage(c.side, c.actual));
+    if (c.actual != c.expected) html += "; " + escaped(degrees_that_differ(c));
     html += ".</p>\n";
   }
   return html;

@@ -28,6 +28,9 @@ std::int64_t passed(const Row& row);
 std::string_view verdict_of(const Row& row);
 std::string_view to_string(Outcome outcome);
 
+/// [M-6] "2 rows in 3 pairs, 1 expected; ...": of the numbers of pairs for which they differ.
+std::string degrees_that_differ(const CoverageTally& side);
+
 /// Text from outside as text that moves no cursor and hides nothing: control characters, characters
 /// that turn the direction of writing, and bytes that are not UTF-8 become \xNN or \u{NNNN}.
 std::string printable(std::string_view text);

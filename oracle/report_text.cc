@@ -206,8 +206,9 @@ std::string counts_of(const Verdict& verdict) {
   if (verdict.counted == Counted::Numbers)
     return fmt::format("numbers: {} differ; the largest error of the others is {:.2g} of its bound",
                        verdict.differences, verdict.largest_error);
-  const std::string taps =
-      verdict.taps.empty() ? "" : fmt::format(", at {} taps", verdict.taps.size());
+  const std::string taps = verdict.taps.empty() ? ""
+                                                : fmt::format(", at {} tap{}", verdict.taps.size(),
+                                                              verdict.taps.size() == 1 ? "" : "s");
   return fmt::format("{}: {} missing, {} extra, {} repeated{}; {} elements differ",
                      to_string(verdict.counted), verdict.missing, verdict.extra, verdict.repeated,
                      taps, verdict.differences);
@@ -312,6 +313,23 @@ std::string text_coverage(const std::string& side, const std::vector<std::int64_
   return most == least ? text : text + fmt::format(" ... {}", most);
 }
 
+std::string degrees_that_differ(const CoverageTally& side) {
+  constexpr std::size_t kShown = 5;
+  const auto at = [](const std::vector<std::int64_t>& histogram, std::size_t degree) {
+    return degree < histogram.size() ? histogram[degree] : 0;
+  };
+  const auto s = [](std::int64_t n) { return n == 1 ? "" : "s"; };
+  std::string text;
+  std::size_t differ = 0;
+  for (std::size_t d = 0; d < std::max(side.expected.size(), side.actual.size()); ++d) {
+    const std::int64_t want = at(side.expected, d), have = at(side.actual, d);
+    if (want == have || ++differ > kShown) continue;
+    text += fmt::format("{}{} row{} in {} pair{}, {} expected", differ == 1 ? "" : "; ", have,
+                        s(have), d, s(static_cast<std::int64_t>(d)), want);
+  }
+  return differ > kShown ? text + fmt::format("; and {} more", differ - kShown) : text;
+}
+
 std::string text_verdict(const Verdict& verdict) {
   const std::string judged =
       fmt::format("by profile {}: {}", to_string(verdict.profile), size_of(verdict));
@@ -320,8 +338,7 @@ std::string text_verdict(const Verdict& verdict) {
   std::string coverage;  // [M-6]
   for (const CoverageTally& side : verdict.coverage) {
     coverage += "  " + text_coverage(side.side, side.expected) + "\n";
-    if (side.actual != side.expected)
-      coverage += "    actual " + text_coverage(side.side, side.actual) + "\n";
+    if (side.actual != side.expected) coverage += "    " + degrees_that_differ(side) + "\n";
   }
   if (verdict.outcome == Outcome::Equal) return "equal " + judged + "\n" + coverage;
   const Difference none;

@@ -410,6 +410,15 @@ TEST_F(Cli, HostileMapsAreNamed) {
       judged(npy({0, 4}), good, leafproof::oracle::npy_bytes("<f4", {4}, std::vector<float>(4))),
       "scatter is");
   unreadable(judged(npy({0, 4}), good, npy({0, 1}, {4})), "scatter");
+  const auto unsigned_rows = [](const std::vector<std::uint64_t>& values) {
+    return leafproof::oracle::npy_bytes("<u8", {values.size()}, values);
+  };
+  EXPECT_EQ(judged(npy({0, 4}), unsigned_rows({0, 1, 2, 3}), good).code, 0);
+  unreadable(judged(npy({0, 4}), unsigned_rows({0, 1, 2, UINT64_MAX}), good),
+             "18446744073709551615 of gather is no int64");
+  unreadable(
+      judged(npy({0, 4}), good, leafproof::oracle::npy_bytes("|b1", {4}, std::vector<char>(4, 1))),
+      "scatter is bool");
   unreadable(judged("no array", good, good), "offsets");
 }
 

@@ -111,14 +111,26 @@ class Arrays {
   }
   NpyArray whole(const std::string& name, std::size_t axes) const {
     NpyArray found = array(name);
-    if (!found.holds_integers() || found.shape().size() != axes)
+    if (!found.holds_integers() || found.is('b', 1) || found.shape().size() != axes)
       task_.refuse(ErrorKind::Corrupt,
                    fmt::format("{} is {} of shape {}; integers of {} axes are meant", name,
                                found.type(), found.shape_text(), axes));
     return found;
   }
+  /// The numbers of such an array: those of uint64 must be ones of int64 too.
+  std::vector<std::int64_t> integers(const std::string& name, const NpyArray& whole) const {
+    auto values = whole.integers();
+    if (whole.is('u', 8))
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i] < 0)
+          task_.refuse(
+              ErrorKind::OutOfRange,
+              fmt::format("{} of {} is no int64", static_cast<std::uint64_t>(values[i]), name), {},
+              static_cast<std::int64_t>(i));
+    return values;
+  }
   std::vector<std::int64_t> column(const std::string& name) const {
-    return whole(name, 1).integers();
+    return integers(name, whole(name, 1));
   }
   /// [M-7] Where the file brings rows of its own.
   std::optional<RowVoxels> rows(const std::string& name) const {
@@ -127,7 +139,7 @@ class Arrays {
     if (found.shape()[1] != 4)
       task_.refuse(ErrorKind::Corrupt,
                    name + " has the shape " + found.shape_text() + "; [N,4] is meant");
-    const auto values = found.integers();
+    const auto values = integers(name, found);
     RowVoxels rows;
     for (std::size_t i = 0; i < values.size(); i += 4) {
       for (std::size_t a = 1; a < 4; ++a)
@@ -206,7 +218,7 @@ Answer read_answer(const std::filesystem::path& file, const Answer& expected) {
     const NpyArray index = arrays.whole("index", 2);
     DenseMapAnswer answer;
     answer.map = {static_cast<std::int64_t>(index.shape()[0]),
-                  static_cast<std::int64_t>(index.shape()[1]), index.integers()};
+                  static_cast<std::int64_t>(index.shape()[1]), arrays.integers("index", index)};
     answer.source_rows = arrays.rows("source_rows");
     answer.target_rows = arrays.rows("target_rows");
     answer.target = dense->target;
