@@ -11,6 +11,8 @@
 #include "gpu/plan.h"
 #include "gpu/strict_builder.h"
 #include "gpu/subm_conv.h"
+#include "reference/brute_force_conv.h"
+#include "reference/passes.h"
 #include "tests/builder_support.h"
 
 namespace {
@@ -202,6 +204,33 @@ TEST(BuilderPlan, CountsWhatEachRowIsJoinedTo) {
   EXPECT_TRUE(Plan::build(builder, rich, kDown).coverage().target.unjoined.empty());
   const auto ones = Plan::build(builder, rich, {}).coverage().source;
   EXPECT_EQ(ones.histogram, (std::vector<std::int64_t>{0, rich.voxel_count()}));
+}
+
+// [M-6] The same degrees as the second reference counts in its boxes, of both sides.
+TEST(BuilderPlan, CoverageIsThatOfTheReference) {
+  std::mt19937 random(29);
+  BatchedBuilder builder;
+  for (int round = 0; round < 24; ++round) {
+    const ConvGeometry g{random_triple(random, 5), random_triple(random, 4),
+                         random_triple(random, 3)};
+    const Direction direction = round % 2 == 0 ? Direction::Forward : Direction::Transposed;
+    const Members source = cloud(random, 7, 90);
+    const GridBatch from = build(builder, source);
+    std::optional<GridBatch> given;
+    if (round % 3 != 0) given = build(builder, cloud(random, 6, 90));
+    const Plan plan = Plan::build(builder, from, g, direction, given);
+    const auto expected = brute_force::coverage(
+        reference::from_ijk(source), reference::from_ijk(members(plan.target())),
+        {g.kernel, g.stride, g.dilation},
+        round % 2 == 0 ? reference::Direction::Forward : reference::Direction::Transposed);
+    const auto found = plan.coverage(), back = plan.transposed().coverage();
+    EXPECT_EQ(found.source.of_row, expected.source.degrees);
+    EXPECT_EQ(found.source.histogram, expected.source.histogram);
+    EXPECT_EQ(found.target.of_row, expected.target.degrees);
+    EXPECT_EQ(found.target.unjoined, expected.target.uncovered);
+    EXPECT_EQ(back.source.of_row, expected.target.degrees);
+    EXPECT_EQ(back.target.unjoined, expected.source.uncovered);
+  }
 }
 
 // [P-2] Identities are of storages, not of what is in them, and of selections.
