@@ -1,7 +1,6 @@
 // See judge.h.
 #include "oracle/judge.h"
 
-#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -18,23 +17,18 @@ Standard::Standard(const Case& question, const Backend& reference)
                            question.id);
 }
 
-Verdict Standard::judge(const Answer& actual) {
+Verdict Standard::judge(const Answer& actual) const {
   const auto* buffer = std::get_if<GridBuffer>(&actual);
   if (std::holds_alternative<KernelMapAnswer>(actual))
     return compare(answer_, actual, Profile::Bytes, /*judge_maps=*/true);
   if (buffer == nullptr) return compare(answer_, actual, Profile::Layout, /*judge_maps=*/true);
-  if (layout() != nullptr) {
-    if (!bytes_) bytes_ = write_layout(*layout());
-    // Equal bytes need no reading; unequal ones are read, distrusted and explained by compare().
-    if (bytes_->offsets == buffer->offsets && bytes_->bytes.size() == buffer->bytes.size() &&
-        (bytes_->bytes.empty() ||
-         std::memcmp(bytes_->bytes.data(), buffer->bytes.data(), bytes_->bytes.size()) == 0)) {
-      Verdict verdict;
-      verdict.profile = Profile::Bytes;
-      verdict.members = static_cast<std::int64_t>(layout()->grids.size());
-      verdict.voxels = static_cast<std::int64_t>(layout()->voxel_offsets.back());
-      return verdict;
-    }
+  // Equal bytes need no reading; unequal ones are read, distrusted and explained by compare().
+  if (layout() != nullptr && has_bytes_of(*buffer, *layout())) {
+    Verdict verdict;
+    verdict.profile = Profile::Bytes;
+    verdict.members = static_cast<std::int64_t>(layout()->grids.size());
+    verdict.voxels = static_cast<std::int64_t>(layout()->voxel_offsets.back());
+    return verdict;
   }
   return compare(answer_, actual, Profile::Bytes);
 }
@@ -58,7 +52,7 @@ Verdict verdict_of_exception(const std::exception& error) {
 }
 
 Verdict judge(const Case& question, const Backend& reference, const Backend& backend) {
-  Standard standard(question, reference);
+  const Standard standard(question, reference);
   try {
     return standard.judge(backend.answer(question));
   } catch (const std::exception& error) {

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 
 #include "oracle/compare.h"
 
 namespace leafproof::oracle {
 
-/// A reference's answer, by which candidates are judged; its bytes are written once for all that
-/// answer with a buffer.
+/// A reference's answer, by which candidates are judged.
 class Standard {
  public:
   /// Throws std::logic_error where the answer is neither a result nor a refusal: such a reference
@@ -22,11 +20,10 @@ class Standard {
 
   /// An answer that is a NanoVDB buffer owes `bytes` [G-9], a kernel map the order of its pairs
   /// [M-2], an answer that is a layout `layout`.
-  Verdict judge(const Answer& actual);
+  Verdict judge(const Answer& actual) const;
 
  private:
   Answer answer_;
-  std::optional<GridBuffer> bytes_;
 };
 
 /// The verdict of a backend that threw instead of answering.

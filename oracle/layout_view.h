@@ -75,6 +75,10 @@ Batch batch_of(const Layout& layout);
 /// or a name over 255 bytes, Error(OutOfMemory).
 GridBuffer write_layout(const Layout& layout, std::uint64_t budget_bytes = std::uint64_t{1} << 35);
 
+/// Whether a buffer is, byte for byte, what write_layout() writes of a layout; it is not written,
+/// and nothing in the buffer is believed. Throws as write_layout() does, but for the budget.
+bool has_bytes_of(const GridBuffer& buffer, const Layout& layout);
+
 /// NanoVDB's map fields (264 bytes from mMatF to mTaperD, then the 24 of mVoxelSize) of a map
 /// [G-7].
 struct MapBytes {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
+#include <vector>
 
 #include "oracle/layout_view.h"
 #include "oracle/nanovdb_format.h"
@@ -56,32 +58,70 @@ struct Places {
   std::uint64_t leaf(std::uint64_t i) const { return leaves + i * format::LeafData::size; }
 };
 
-/// Writes one grid into zeroed bytes.
+/// Writes one grid part by part, each into zeroed bytes.
 class GridWriter {
  public:
-  GridWriter(const Grid& grid, std::int64_t member, std::byte* bytes)
-      : grid_(grid), member_(member), bytes_(bytes), places_(grid) {}
+  GridWriter(const Grid& grid, std::int64_t member) : grid_(grid), member_(member), places_(grid) {}
 
-  void write() {
-    write_header();
-    write_tree();
-    for (std::size_t i = 0; i < grid_.uppers.size(); ++i)
-      write_node<format::UpperData>(grid_.uppers[i], "upper", i, places_.upper(i), places_.lowers,
-                                    format::LowerData::size, grid_.lowers.size());
-    for (std::size_t i = 0; i < grid_.lowers.size(); ++i)
-      write_node<format::LowerData>(grid_.lowers[i], "lower", i, places_.lower(i), places_.leaves,
-                                    format::LeafData::size, grid_.leaves.size());
-    for (std::size_t i = 0; i < grid_.leaves.size(); ++i)
-      write_leaf(grid_.leaves[i], places_.leaf(i));
+  /// All of it, into `places_.end` zeroed bytes.
+  void write(std::byte* bytes) {
+    each_part([&](std::uint64_t from, std::uint64_t, auto write_part) {
+      bytes_ = bytes + from;
+      from_ = from;
+      write_part();
+      return true;
+    });
+  }
+
+  /// Whether `actual`, as many bytes as the grid has, are its bytes. The scratch, which is as large
+  /// as the largest part, stays in the processor's cache.
+  bool equals(const std::byte* actual, std::vector<std::byte>& scratch) {
+    return each_part([&](std::uint64_t from, std::uint64_t size, auto write_part) {
+      scratch.resize(std::max<std::size_t>(scratch.size(), size));
+      std::memset(scratch.data(), 0, size);
+      bytes_ = scratch.data();
+      from_ = from;
+      write_part();
+      return std::memcmp(scratch.data(), actual + from, size) == 0;
+    });
   }
 
  private:
+  /// Calls `part(from, size, write)` for header and tables, every upper and lower node and every
+  /// thousand leaves, as long as it says true.
+  template <class Part>
+  bool each_part(Part part) {
+    constexpr std::size_t together = 1000;
+    bool go_on = part(0, places_.uppers, [&] {
+      write_header();
+      write_tree();
+    });
+    for (std::size_t i = 0; go_on && i < grid_.uppers.size(); ++i)
+      go_on = part(places_.upper(i), format::UpperData::size, [&] {
+        write_node<format::UpperData>(grid_.uppers[i], "upper", i, places_.upper(i), places_.lowers,
+                                      format::LowerData::size, grid_.lowers.size());
+      });
+    for (std::size_t i = 0; go_on && i < grid_.lowers.size(); ++i)
+      go_on = part(places_.lower(i), format::LowerData::size, [&] {
+        write_node<format::LowerData>(grid_.lowers[i], "lower", i, places_.lower(i), places_.leaves,
+                                      format::LeafData::size, grid_.leaves.size());
+      });
+    for (std::size_t i = 0; go_on && i < grid_.leaves.size(); i += together) {
+      const std::size_t end = std::min(i + together, grid_.leaves.size());
+      go_on = part(places_.leaf(i), (end - i) * format::LeafData::size, [&] {
+        for (std::size_t k = i; k < end; ++k) write_leaf(grid_.leaves[k], places_.leaf(k));
+      });
+    }
+    return go_on;
+  }
+
+  std::byte* place(std::uint64_t at) const { return bytes_ + (at - from_); }
   template <class T>
   void put(std::uint64_t structure, const format::Field& field, T value, std::uint64_t n = 0) {
-    store(bytes_ + structure + field.at + n * sizeof(T), value);
+    store(place(structure + field.at + n * sizeof(T)), value);
   }
   void put_voxel(std::uint64_t at, const Voxel& v) {
-    store(bytes_ + at, std::array<std::int32_t, 3>{v.x, v.y, v.z});
+    store(place(at), std::array<std::int32_t, 3>{v.x, v.y, v.z});
   }
   void put_box(std::uint64_t structure, const format::Field& field, const Box& box) {
     put_voxel(structure + field.at, box.min);
@@ -107,10 +147,10 @@ class GridWriter {
       refuse(ErrorKind::InvalidArgument, member_, "name",
              fmt::format("{} bytes", grid_.name.size()),
              "at most 255 bytes and no NUL inside [G-7]");
-    std::copy(grid_.name.begin(), grid_.name.end(), reinterpret_cast<char*>(bytes_ + G::name.at));
+    std::copy(grid_.name.begin(), grid_.name.end(), reinterpret_cast<char*>(place(G::name.at)));
     const MapBytes map = map_bytes(grid_.map);
-    std::copy(map.map.begin(), map.map.end(), bytes_ + G::mat_f.at);
-    std::copy(map.voxel_size.begin(), map.voxel_size.end(), bytes_ + G::voxel_size.at);
+    std::copy(map.map.begin(), map.map.end(), place(G::mat_f.at));
+    std::copy(map.voxel_size.begin(), map.voxel_size.end(), place(G::voxel_size.at));
     put(0, G::world_box, grid_.world_box);
     put(0, G::grid_class, format::class_index);
     put(0, G::grid_type, format::type_on_index);
@@ -197,8 +237,9 @@ class GridWriter {
 
   const Grid& grid_;
   std::int64_t member_;
-  std::byte* bytes_;
   Places places_;
+  std::byte* bytes_ = nullptr;  // of the part that is being written,
+  std::uint64_t from_ = 0;      // which begins there in the grid
 };
 
 /// Rounded to float; beyond its range that is infinity, which the language leaves open.
@@ -281,9 +322,21 @@ GridBuffer write_layout(const Layout& layout, std::uint64_t budget_bytes) {
   });
   std::memset(bytes, 0, total);  // every byte that no field owns is zero
   for (std::size_t i = 0; i < layout.grids.size(); ++i)
-    GridWriter(layout.grids[i], static_cast<std::int64_t>(i), bytes + buffer.offsets[i]).write();
+    GridWriter(layout.grids[i], static_cast<std::int64_t>(i)).write(bytes + buffer.offsets[i]);
   buffer.bytes = {bytes, total};
   return buffer;
+}
+
+bool has_bytes_of(const GridBuffer& buffer, const Layout& layout) {
+  std::vector<std::uint64_t> offsets{0};
+  for (const Grid& grid : layout.grids) offsets.push_back(offsets.back() + Places(grid).end);
+  if (buffer.offsets != offsets || buffer.bytes.size() != offsets.back()) return false;
+  std::vector<std::byte> scratch;
+  for (std::size_t i = 0; i < layout.grids.size(); ++i)
+    if (!GridWriter(layout.grids[i], static_cast<std::int64_t>(i))
+             .equals(buffer.bytes.data() + offsets[i], scratch))
+      return false;
+  return true;
 }
 
 ByteOwner owner_of_byte(const Layout& layout, std::uint64_t at) {

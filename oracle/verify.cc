@@ -79,7 +79,7 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
   const Case question = question_of(item, seed);
   Slot slot;
   slot.case_id = question.id;
-  Standard expected(question, reference);
+  const Standard expected(question, reference);
   slot.refused = expected.error() != nullptr;
   if (item.pass == nullptr) slot.classes = classes_of(question);
   slot.touched = boundaries_of(question, expected.layout());

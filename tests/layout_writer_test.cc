@@ -217,4 +217,30 @@ TEST(LayoutWriter, EveryByteHasAnOwner) {
             "tile (0,0,0) > upper 0 > lower 0 > leaf 1");
 }
 
+// What `verify` asks of every buffer: each byte counts, and nothing but the bytes.
+TEST(LayoutWriter, HasBytesOfSeesEveryByte) {
+  for (const Batch& batch : {samples::rich(), Batch{}}) {
+    const Layout layout = reference::layout_of(batch);
+    const oracle::GridBuffer good = oracle::write_layout(layout);
+    EXPECT_TRUE(oracle::has_bytes_of(good, layout));
+    std::vector<std::byte> bytes(good.bytes.begin(), good.bytes.end());
+    oracle::GridBuffer bad{nullptr, bytes, good.offsets};
+    EXPECT_TRUE(oracle::has_bytes_of(bad, layout)) << "it is not which buffer, but what is in it";
+    samples::Rng rng(11);
+    for (std::uint64_t n = 0; !bytes.empty() && n < 3000; ++n) {
+      const std::uint64_t at = n < 900    ? n
+                               : n < 1800 ? bytes.size() - 1 - (n - 900)
+                                          : rng() % bytes.size();
+      bytes[at] ^= std::byte{0x10};
+      EXPECT_FALSE(oracle::has_bytes_of(bad, layout)) << at;
+      bytes[at] ^= std::byte{0x10};
+    }
+    bad.offsets.push_back(bytes.size());
+    EXPECT_FALSE(oracle::has_bytes_of(bad, layout));
+    bad.offsets = good.offsets;
+    if (!bytes.empty()) bad.bytes = bad.bytes.first(bytes.size() - 1);
+    EXPECT_EQ(oracle::has_bytes_of(bad, layout), bytes.empty()) << "a byte too few";
+  }
+}
+
 }  // namespace

@@ -323,29 +323,6 @@ TEST(Verify, APromisedClassThatIsNotReachedFails) {
   EXPECT_EQ(promised(Op::Refine, 5).count(), 0u);
 }
 
-// The classes are those of the table, so a sweep cannot be short of one that nobody counts.
-TEST(Ledger, LevelTwoReachesAllThatItPromises) {
-  for (const Op op : generated_ops()) {
-    const std::int64_t cases = cases_of_level(op, 2);
-    Classes reached;
-    for (std::int64_t i = 0; i < cases; ++i)
-      reached |= classes_of(generate(op, 424242, static_cast<std::uint64_t>(i)));
-    const Classes missing = promised(op, cases) & ~reached;
-    for (std::size_t i = 0; i < case_classes().size(); ++i)
-      EXPECT_FALSE(missing[i]) << to_string(op) << ": " << case_classes()[i].name;
-    EXPECT_GT(promised(op, cases).count(), 20u) << to_string(op);
-  }
-  // Every class is promised of some operation by a level that somebody runs, and has a reason.
-  std::set<std::string_view> names;
-  for (const CaseClass& c : case_classes()) {
-    EXPECT_TRUE(std::any_of(generated_ops().begin(), generated_ops().end(), [&](Op op) {
-      return c.one_in(op) > 0;
-    })) << c.name;
-    EXPECT_FALSE(c.reason.empty()) << c.name;
-    EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
-  }
-}
-
 TEST(Verify, ShardsAreTheSweepEachCaseOnce) {
   std::multiset<std::string> whole, parts;
   const auto run = [&](VerifyOptions::Shard shard, std::multiset<std::string>& asked) {

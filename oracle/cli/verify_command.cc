@@ -13,6 +13,7 @@
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
 #include "oracle/input/input.h"
+#include "oracle/throughput.h"
 #include "oracle/verify.h"
 
 namespace leafproof::oracle::cli {
@@ -26,9 +27,10 @@ struct Options {
   std::vector<std::filesystem::path> inputs;
   InputOptions input;
   std::filesystem::path report;
-  bool json = false;
+  bool json = false, throughput = false;
   std::string shard;
   double seconds = 0;
+  std::int64_t tries = 1500;
   int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 };
 
@@ -98,7 +100,23 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
   return {std::move(scene), std::move(crop)};
 }
 
+/// How fast the harness itself is; judges nothing else.
+int throughput(const Options& options) {
+  const auto reference = make_backend("reference");
+  const double seconds = options.seconds > 0 ? options.seconds : 5;
+  for (const std::string& name :
+       options.backends.empty() ? std::vector<std::string>{"host"} : options.backends) {
+    const auto backend = make_backend(name);
+    std::vector<Throughput> measured;
+    for (const Mix mix : {Mix::OneTile, Mix::EightTiles})
+      measured.push_back(measure_throughput(mix, *reference, *backend, seconds, options.threads));
+    std::cout << text_throughput(measured, name);
+  }
+  return kEqual;
+}
+
 int run(const Options& options) {
+  if (options.throughput) return throughput(options);
   if (!options.report.empty()) check_report("verify", options.report, options.inputs);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
@@ -108,6 +126,7 @@ int run(const Options& options) {
     verify_options.only_case = static_cast<std::uint64_t>(options.only_case);
   verify_options.skips = parse_skips(options.skips);
   verify_options.threads = options.threads;
+  verify_options.shrink_tries = options.tries;
   verify_options.shard = parse_shard(options.shard);
   if (options.seconds > 0) verify_options.seconds = options.seconds;
 
@@ -202,12 +221,21 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--report", options->report, "write the report as one HTML page");
   command->add_flag("--json", options->json, "print the report as JSON");
+  command->add_flag(
+      "--throughput", options->throughput,
+      "measure instead how many cases a second are judged, over a fixed mix (of host, "
+      "5 s of each mix, or --time)");
   command->add_option("--shard", options->shard,
                       "i/n: of all cases the i-th of n parts, for n machines (all of them)");
   command
       ->add_option("--time", options->seconds,
                    "begin no case after so many seconds; what was left out is said")
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--tries", options->tries,
+                   "cases that may be judged to make a row's first failure small; 0: it is shown "
+                   "as it is (1500)")
+      ->check(integer<std::int64_t>(0));
   command
       ->add_option("--threads,-j,--jobs", options->threads,
                    "cases judged at once, at most four per processor; changes no verdict (all "
