@@ -22,10 +22,10 @@ struct Row {
   std::int64_t equal = 0, different = 0, not_implemented = 0,
                refused = 0;                  // refused: by both, alike
   std::map<Boundary, std::int64_t> touched;  // cases per class
-  /// Cases per class of the ledger (oracle/ledger.h) that the operation may promise, and how many
-  /// of these it promised.
+  /// Cases per class of the ledger (oracle/ledger.h) that the operation may promise, and those that
+  /// it promised.
   std::map<std::string, std::int64_t> classes;
-  std::int64_t promised = 0;
+  std::vector<std::string> promised;
   double seconds = 0;
 };
 

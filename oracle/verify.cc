@@ -306,10 +306,11 @@ class RowOfItems {
     for (const Boundary boundary : kBoundaries)
       promise(to_string(boundary), row_.touched.contains(boundary));
     const Classes classes = promised(op_, row_.cases);
-    row_.promised = static_cast<std::int64_t>(classes.count());
-    for (std::size_t i = 0; i < case_classes().size(); ++i)
-      if (classes[i])
-        promise(case_classes()[i].name, row_.classes[std::string(case_classes()[i].name)] > 0);
+    for (std::size_t i = 0; i < case_classes().size(); ++i) {
+      if (!classes[i]) continue;
+      row_.promised.emplace_back(case_classes()[i].name);
+      promise(row_.promised.back(), row_.classes[row_.promised.back()] > 0);
+    }
     return faults;
   }
   const Row& row() const { return row_; }
