@@ -283,7 +283,7 @@ struct Blocks {
     }
   }
 
-  /// to[i * pitch ...] = the source row of pair i.
+  /// to[i * pitch ...] = the source row of pair i; zeros where that is negative.
   static void gather(const T* values, const TapPairs& pairs, std::int64_t width, Factor* to,
                      std::int64_t pitch) {
     if constexpr (std::is_same_v<T, Eigen::half>) {
@@ -293,8 +293,10 @@ struct Blocks {
       by_set().gather(values, pairs.gather, pairs.first, pairs.count, width, to, pitch);
     } else {
       for (std::int64_t i = 0; i < pairs.count; ++i) {
-        const T* row = values + row_of(pairs.gather, pairs.first, i) * width;
-        for (std::int64_t c = 0; c < width; ++c) to[i * pitch + c] = row[c];
+        const std::int64_t row = row_of(pairs.gather, pairs.first, i);
+        for (std::int64_t c = 0; c < width; ++c) {
+          to[i * pitch + c] = row < 0 ? 0 : values[row * width + c];
+        }
       }
     }
   }
@@ -407,7 +409,7 @@ class Convolution {
   struct Memory {
     std::vector<Factor> rows;
     std::vector<Sum> products;
-    std::vector<std::int32_t> sources;  // of each row of a chunk, per tap; -1: no pair
+    std::vector<std::int32_t> sources;  // per tap, of each row of a chunk; -1: no pair
   };
 
   bool chunked(ConvolutionForm form) const {
@@ -467,29 +469,26 @@ class Convolution {
     std::ranges::fill(memory.sources, -1);
     for (std::int64_t t = 0; t < taps; ++t) {
       const TapPairs pairs = chunks.pairs(chunk, t);
+      std::int32_t* sources = memory.sources.data() + t * rows_of_chunk_;
       for (std::int64_t i = 0; i < pairs.count; ++i) {
-        memory.sources[index((pairs.scatter[i] - first) * taps + t)] = pairs.gather[i];
+        sources[pairs.scatter[i] - first] = pairs.gather[i];
       }
     }
     Factor* x = memory.rows.data();
     Sum* y = memory.products.data();
     for (std::int64_t begin = 0; begin < rows; begin += kRowsOfAll) {
-      const std::int64_t end = std::min(begin + kRowsOfAll, rows);
-      std::fill(x, x + kRowsOfAll * width_, Factor{0});
+      const std::int64_t count = std::min(kRowsOfAll, rows - begin);
       bool joined[kRowsOfAll] = {};
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int32_t* sources = memory.sources.data() + row * taps;
-        Factor* to = x + (row - begin) * width_;
-        for (std::int64_t t = 0; t < taps; ++t, to += from_) {
-          if (sources[t] < 0) continue;
-          Work::gather(features_.data(), {sources + t, nullptr, 0, 1}, from_, to, from_);
-          joined[row - begin] = true;
-        }
+      for (std::int64_t t = 0; t < taps; ++t) {
+        const std::int32_t* sources = memory.sources.data() + t * rows_of_chunk_ + begin;
+        Work::gather(features_.data(), {sources, nullptr, 0, count}, from_, x + t * from_, width_);
+        for (std::int64_t row = 0; row < count; ++row) joined[row] |= sources[row] >= 0;
       }
+      std::fill(x + count * width_, x + kRowsOfAll * width_, Factor{0});
       Work::multiply(x, weights_.data(), y, kRowsOfAll, width_, to_);
-      for (std::int64_t row = begin; row < end; ++row) {
-        if (!joined[row - begin]) continue;  // stays the bias, bit for bit
-        Work::scatter(y + (row - begin) * to_, {nullptr, nullptr, first + row, 1}, to_, sums);
+      for (std::int64_t row = 0; row < count; ++row) {
+        if (!joined[row]) continue;  // stays the bias, bit for bit
+        Work::scatter(y + row * to_, {nullptr, nullptr, first + begin + row, 1}, to_, sums);
       }
     }
   }

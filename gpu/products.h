@@ -22,7 +22,8 @@ struct ProductsOf {
   /// sums[from][to] += x[n][from] transposed * g[n][to].
   void (*add_outer)(const Number* x, const Number* g, Number* sums, std::int64_t n,
                     std::int64_t from, std::int64_t to);
-  /// to[i * pitch ...] = row rows[i] of `values`, or row first + i where `rows` is null.
+  /// to[i * pitch ...] = row rows[i] of `values`, zeros where that is negative; or row first + i
+  /// where `rows` is null.
   void (*gather)(const Number* values, const std::int32_t* rows, std::int64_t first,
                  std::int64_t count, std::int64_t width, Number* to, std::int64_t pitch);
   /// Row rows[i], or first + i, of `sums` += row i of `values`.

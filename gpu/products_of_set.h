@@ -42,17 +42,23 @@ template <class Number>
 void gather(const Number* values, const std::int32_t* rows, std::int64_t first, std::int64_t count,
             std::int64_t width, Number* to, std::int64_t pitch) {
   for (std::int64_t i = 0; i < count; ++i, to += pitch) {
-    const Number* row = values + row_of(rows, first, i) * width;
-    for (std::int64_t c = 0; c < width; ++c) to[c] = row[c];
+    const std::int64_t row = row_of(rows, first, i);
+    if (row < 0) {
+      for (std::int64_t c = 0; c < width; ++c) to[c] = 0;
+    } else {
+      for (std::int64_t c = 0; c < width; ++c) to[c] = values[row * width + c];
+    }
   }
 }
 
 void gather_half(const std::uint16_t* values, const std::int32_t* rows, std::int64_t first,
                  std::int64_t count, std::int64_t width, float* to, std::int64_t pitch) {
   for (std::int64_t i = 0; i < count; ++i, to += pitch) {
-    const std::uint16_t* row = values + row_of(rows, first, i) * width;
+    const std::int64_t row = row_of(rows, first, i);
     for (std::int64_t c = 0; c < width; ++c) {
-      to[c] = static_cast<float>(Eigen::half(Eigen::half_impl::raw_uint16_to_half(row[c])));
+      to[c] = row < 0 ? 0
+                      : static_cast<float>(Eigen::half(
+                            Eigen::half_impl::raw_uint16_to_half(values[row * width + c])));
     }
   }
 }

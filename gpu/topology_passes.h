@@ -16,6 +16,7 @@
 #include "gpu/range_error.h"
 #include "gpu/rules.h"
 #include "gpu/upload_view.h"
+#include "gpu/window_rule.h"
 
 namespace leafproof::gpu {
 namespace topology {
@@ -113,6 +114,7 @@ GridBatch PassesOn<Inner>::by_relation(const GridBatch& source, PassPlan plan,
   rule.source = upload_view(executor, source);
   rule.relation = upload_relation(executor, axes);
   if constexpr (requires { rule.box; }) rule.box = near;
+  if constexpr (requires { rule.set_windows(axes); }) rule.set_windows(axes);
   if constexpr (requires { rule.down; }) {
     for (int axis = 0; axis < 3; ++axis) {
       rule.down[axis] = near.lo[axis] < 0;
@@ -260,11 +262,16 @@ GridBatch PassesOn<Inner>::conv_support(const char* operation, const GridBatch& 
   if (undilated && all_are(stride, 1)) {
     const Triple lo{axes[0].least(), axes[1].least(), axes[2].least()};
     const Triple hi{axes[0].greatest(), axes[1].greatest(), axes[2].greatest()};
-    return dilated(operation, source, lo, hi, std::move(plan));
+    if (is_unit(lo, hi)) return dilated(operation, source, lo, hi, std::move(plan));
   }
   if (undilated && all_are(kernel, 2) && all_are(stride, 2)) {
     return transposed ? by_relation<RefineRule>(source, std::move(plan), axes, nullptr, {})
                       : coarse(source, stride, std::move(plan));
+  }
+  if constexpr (!many_threads<E>()) {
+    if (WindowRule().set_windows(axes)) {
+      return by_relation<WindowRule>(source, std::move(plan), axes, nullptr, {});
+    }
   }
   return by_relation<RelationRule>(source, std::move(plan), axes, nullptr, {});
 }

@@ -26,9 +26,10 @@ class Bench : public testing::Test {
   void TearDown() override { fs::remove_all(folder); }
 
   /// Exit code; what is printed on stdout is left in `out`.
-  int run(const std::string& arguments) {
-    const std::string command = fmt::format("'{}' --quick {} > '{}' 2> /dev/null", program.string(),
-                                            arguments, (folder / "out").string());
+  int run(const std::string& arguments, const char* which = "") {
+    const std::string command =
+        fmt::format("'{}' {} --quick {} > '{}' 2> /dev/null", program.string(), which, arguments,
+                    (folder / "out").string());
     const int status = std::system(command.c_str());
     out = text(folder / "out");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -86,6 +87,35 @@ TEST_F(Bench, RewritesADocumentBetweenItsMarkersAlone) {
   const std::string unmarked = file("b.md", "no markers\n");
   EXPECT_EQ(run("--filter small-tile/B1/coarsen --update '" + unmarked + "'"), 2);
   EXPECT_EQ(text(unmarked), "no markers\n");
+}
+
+TEST_F(Bench, MeasuresConvolution) {
+  ASSERT_EQ(run("--json --filter '(grid.*K4|map.*K2|plan|layer/solid)'", "conv"), 0);
+  const auto all = nlohmann::json::parse(out);
+  ASSERT_EQ(all.at("grids").size(), 1U);
+  const auto& grid = all.at("grids")[0];
+  EXPECT_EQ(grid.at("pass"), "K4 S2");
+  EXPECT_EQ(grid.at("synchronisations"), 2);
+  EXPECT_EQ(grid.at("keys"), 16 * 7370 * 8);
+  for (const char* who :
+       {"ours", "pooled", "keys-batch", "keys-members", "keys-vector", "zero-fresh", "zero-own"}) {
+    EXPECT_GT(grid.at("ms").value(who, 0.0), 0) << who;
+  }
+  ASSERT_EQ(all.at("maps").size(), 1U);
+  EXPECT_EQ(all.at("maps")[0].at("synchronisations"), 1);
+  EXPECT_GT(all.at("maps")[0].at("ms").value("sorted-keys", 0.0), 0);
+  // Two plans, the pyramid and an iteration; the identity.
+  ASSERT_EQ(all.at("plans").size(), 5U);
+  EXPECT_EQ(all.at("plans")[2].at("what"), "3 grids, 8 plans");
+  EXPECT_EQ(all.at("plans")[2].at("synchronisations"), 3 * 2 + 7);
+  EXPECT_EQ(all.at("plans")[4].at("launches"), 0);
+  ASSERT_EQ(all.at("layers").size(), 1U);
+  EXPECT_EQ(all.at("layers")[0].at("channels_out"), 32);
+  for (const char* who : {"per-tap", "chunked", "dense"}) {
+    EXPECT_GT(all.at("layers")[0].at("ms").value(who, 0.0), 0) << who;
+  }
+  EXPECT_EQ(run("--filter nothing-of-this-name", "conv"), 2);
+  EXPECT_EQ(run("--threads 0", "conv"), 2);
 }
 
 TEST_F(Bench, RefusesWhatItCannotDo) {

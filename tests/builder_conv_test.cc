@@ -123,6 +123,23 @@ TEST(BuilderConv, SpecialCasesEqualTheGeneralOne) {
   }
 }
 
+// Strides and factors of at most 2 and kernels that fit have a rule of their own on a CPU.
+TEST(BuilderConv, WindowsEqualLoopsOverTaps) {
+  std::mt19937 random(13);
+  const auto triple = [&](std::int64_t most) { return random_triple(random, most); };
+  for (int round = 0; round < 60; ++round) {
+    const ConvGeometry g{triple(9), triple(2), triple(3)};
+    SCOPED_TRACE(text(g));
+    const Members source = round % 2 == 0 ? scattered(random) : cloud(random, 14, 400);
+    BuilderOptions options;
+    options.threads = gpu::Threads::Own;
+    BatchedBuilder builder(options);
+    const GridBatch batch = build(builder, source);
+    ASSERT_EQ(members(builder.conv_grid(batch, g)), supports(source, g, false));
+    ASSERT_EQ(members(builder.conv_transpose_grid(batch, g)), supports(source, g, true));
+  }
+}
+
 TEST(BuilderConv, Fixtures) {
   BatchedBuilder builder;
   const auto cube = [&](std::int32_t n) {

@@ -2,12 +2,15 @@
 // forms; what must not change a bit; where NaN and infinity go; and the adjoint identity.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "gpu/convolution.h"
+#include "gpu/products.h"
 #include "gpu/strict_builder.h"
 #include "tests/builder_support.h"
 
@@ -226,6 +229,92 @@ TEST(BuilderConvolution, EveryNumberOfRowsAndChannels) {
         ASSERT_EQ(doubles(gradients.features), expected.features);
         ASSERT_EQ(doubles(gradients.weights), expected.weights);
         ASSERT_EQ(doubles(gradients.bias), expected.bias);
+      }
+    }
+  }
+}
+
+// [V-5] The target rows of a transposed map do not ascend: its pairs are brought together in parts,
+// as many as the memory asks for, and no bit depends on it.
+TEST(BuilderConvolution, TransposedMapsInPartsAreTheSame) {
+  std::mt19937 random(16);
+  BatchedBuilder builder;
+  const ConvGeometry g{{3, 3, 3}, {2, 2, 2}, {1, 1, 1}};
+  const GridBatch fine = build(builder, cloud(random, 14, 3000));
+  const KernelMap down = builder.kernel_map(fine, builder.conv_grid(fine, g), g);
+  const ConvolutionMap up = ConvolutionMap::of(builder, down.transposed(), g.kernel);
+  ASSERT_FALSE(std::is_sorted(up.map()->scatter(), up.map()->scatter() + up.map()->offsets()[1]));
+  const auto o = operands_of<float>(up, 8, 8, [&](std::size_t n) { return rough(random, n); });
+  const Plain expected = plainly(*up.map(), o);
+  for (const auto& [form, little] :
+       {std::pair{ConvolutionForm::PerTap, 6000}, std::pair{ConvolutionForm::Chunked, 132000}}) {
+    ConvolutionOptions options;
+    options.form = form;
+    const auto once = gpu::convolve(up, o.input(), options);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      ASSERT_NEAR(static_cast<double>(once[i]), expected.output[i], 220.0 * 220 * 0x1p-24) << i;
+    }
+    for (const auto threads : {gpu::Threads::Serial, gpu::Threads::Tbb, gpu::Threads::Own}) {
+      for (const std::int64_t memory : {little, 2 * little, 16 << 20}) {
+        options.threads = threads;
+        options.working_memory = memory;
+        ASSERT_EQ(gpu::convolve(up, o.input(), options), once) << memory;
+      }
+    }
+    options.working_memory = little / 8;
+    EXPECT_EQ(
+        refusal(gpu::ErrorKind::CapacityExceeded, [&] { gpu::convolve(up, o.input(), options); })
+            ->argument(),
+        "working_memory");
+  }
+}
+
+/// The tables of all instruction sets that this CPU has.
+std::vector<const gpu::Products*> all_products() {
+  std::vector<const gpu::Products*> all{&gpu::products_baseline()};
+#if defined(LEAFPROOF_INSTRUCTION_SETS)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v3")) all.push_back(&gpu::products_avx2());
+  if (__builtin_cpu_supports("x86-64-v4")) all.push_back(&gpu::products_avx512());
+#endif
+  return all;
+}
+
+// One product by every instruction set: the same for whole numbers, and rows that do not depend on
+// where they stand or on what stands beside them.
+TEST(BuilderConvolution, EveryInstructionSetMultipliesAlike) {
+  std::mt19937 random(17);
+  for (const auto& [n, from, to] :
+       {std::array{64, 1, 1}, std::array{64, 5, 3}, std::array{64, 33, 65}, std::array{128, 99, 7},
+        std::array{64, 1, 40}, std::array{64, 40, 1}}) {
+    const auto size = [](int a, int b) { return static_cast<std::size_t>(a * b); };
+    const auto x = whole<float>(random, size(n, from)), w = whole<float>(random, size(from, to));
+    std::vector<float> expected(size(n, to));
+    for (int i = 0; i < n; ++i) {
+      for (int f = 0; f < from; ++f) {
+        for (int t = 0; t < to; ++t) {
+          expected[size(i, to) + size(1, t)] +=
+              x[size(i, from) + size(1, f)] * w[size(f, to) + size(1, t)];
+        }
+      }
+    }
+    for (const gpu::Products* products : all_products()) {
+      std::vector<float> y(size(n, to));
+      products->of_float.multiply(x.data(), w.data(), y.data(), n, from, to);
+      ASSERT_EQ(y, expected);
+      // Rough numbers, row 0 again in every place.
+      auto rows = rough(random, size(n, from));
+      const auto weights = rough(random, size(from, to));
+      std::vector<float> first(size(n, to));
+      products->of_float.multiply(rows.data(), weights.data(), first.data(), n, from, to);
+      for (int i = 1; i < n; ++i) {
+        std::copy(rows.begin(), rows.begin() + from, rows.begin() + i * from);
+        products->of_float.multiply(rows.data(), weights.data(), y.data(), n, from, to);
+        for (int t = 0; t < to; ++t) {
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(y[size(i, to) + size(1, t)]),
+                    std::bit_cast<std::uint32_t>(first[size(1, t)]))
+              << n << " x " << from << " x " << to << ", row " << i;
+        }
       }
     }
   }

@@ -13,8 +13,10 @@
 #include <regex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "gpu/benchmarks/conv_bench.h"
 #include "gpu/benchmarks/measure.h"
 #include "gpu/benchmarks/read_grids.h"
 #include "gpu/benchmarks/table.h"
@@ -120,12 +122,6 @@ std::vector<Row> measure_all(const Options& options, std::vector<std::string>& l
   return rows;
 }
 
-/// A word as one types it to a shell.
-std::string for_shell(const std::string& word) {
-  static const std::regex plain("[A-Za-z0-9_./=,:@%+-]+");
-  return std::regex_match(word, plain) ? word : "'" + word + "'";
-}
-
 int bench(int argc, char** argv) {
   Options options;
   CLI::App app{
@@ -133,10 +129,10 @@ int bench(int argc, char** argv) {
       "engine, into fresh memory and reused, beside zeroing as many bytes and beside the tools of "
       "NanoVDB and OpenVDB on each member alone. On shells of 7,370 (small) and 20,406 voxels "
       "(large), in one root tile or around the origin, in batches of 1, 16 and 48; on random "
-      "voxels; on the meshes of `verify`. Prints medians and ratios, in some minutes."};
+      "voxels; on the meshes of `verify`. Prints medians and ratios, in some minutes. Convolution "
+      "has a bench of its own: leafproof bench conv --help."};
   app.name("leafproof bench");
-  std::string command = "./leafproof bench";
-  for (int i = 1; i < argc; ++i) command += " " + for_shell(argv[i]);
+  const std::string command = command_line("./leafproof bench", argc, argv);
   app.add_flag("--quick", options.quick, "few workloads, few repetitions: well under a minute");
   app.add_option("--filter", options.filter,
                  "a regular expression: only what it finds in WORKLOAD/PASS, e.g. "
@@ -186,8 +182,10 @@ int bench(int argc, char** argv) {
 }  // namespace leafproof::gpu::benchmarks
 
 int main(int argc, char** argv) {
+  using namespace leafproof::gpu::benchmarks;
   try {
-    return leafproof::gpu::benchmarks::bench(argc, argv);
+    const bool conv = argc > 1 && std::string_view(argv[1]) == "conv";
+    return conv ? bench_conv(argc - 1, argv + 1) : bench(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "leafproof bench: %s\n", error.what());
     return 2;

@@ -1,5 +1,6 @@
 #include "gpu/benchmarks/conv_rivals.h"
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>
 
@@ -64,9 +65,8 @@ VoxelRows::VoxelRows(const GridBatch& batch) {
 
 // --- grids
 
-GridByKeys::GridByKeys(const VoxelRows& source, const ConvGeometry& geometry, Direction direction,
-                       KeySort sort)
-    : source_(source), sort_(sort) {
+GridByKeys::GridByKeys(const VoxelRows& source, const ConvGeometry& geometry, Direction direction)
+    : source_(source) {
   const bool forward = direction == Direction::Forward;
   AxisRelation axes[3];
   forward ? forward_axes(geometry, axes) : transposed_axes(geometry, axes);
@@ -128,11 +128,11 @@ void GridByKeys::list() {
   });
 }
 
-void GridByKeys::sort_and_drop() {
+void GridByKeys::sort_and_drop(KeySort sort) {
   const auto members = static_cast<std::int64_t>(source_.offsets.size()) - 1;
   first_.clear();
   last_.clear();
-  if (sort_ == KeySort::Batch) {
+  if (sort == KeySort::Batch) {
     const auto end = list_.begin() + keys_;
     tbb::parallel_sort(list_.begin(), end);
     const auto last = std::unique(list_.begin(), end);
@@ -146,11 +146,11 @@ void GridByKeys::sort_and_drop() {
   }
   first_.resize(at(members));
   last_.resize(at(members));
-  tbb::parallel_for(std::int64_t{0}, members, [this](std::int64_t m) {
+  tbb::parallel_for(std::int64_t{0}, members, [this, sort](std::int64_t m) {
     first_[at(m)] = before_[at(source_.offsets[at(m)])];
     std::uint64_t* begin = list_.data() + first_[at(m)];
     std::uint64_t* end = list_.data() + before_[at(source_.offsets[at(m) + 1])];
-    if (sort_ == KeySort::Vector) {
+    if (sort == KeySort::Vector) {
       sort_keys(begin, end - begin);
     } else {
       std::sort(begin, end);
@@ -159,9 +159,9 @@ void GridByKeys::sort_and_drop() {
   });
 }
 
-GridBatch GridByKeys::build(BatchedBuilder& builder, const GridBatch& like) {
+GridBatch GridByKeys::build(BatchedBuilder& builder, const GridBatch& like, KeySort sort) {
   list();
-  sort_and_drop();
+  sort_and_drop(sort);
   std::vector<std::int64_t> offsets{0};
   for (std::size_t m = 0; m < first_.size(); ++m) {
     offsets.push_back(offsets.back() + last_[m] - first_[m]);
@@ -183,6 +183,7 @@ GridBatch GridByKeys::build(BatchedBuilder& builder, const GridBatch& like) {
 // --- maps
 
 struct MapByKeys::State {
+  State(const VoxelRows& fine_rows, How which) : fine(fine_rows), how(which) {}
   const VoxelRows& fine;
   How how;
   int shards = 1;  // flat hash maps, each filled by one thread
@@ -291,10 +292,11 @@ bool MapByKeys::has(How how) {
 }
 
 MapByKeys::MapByKeys(const VoxelRows& fine, const VoxelRows& coarse, const ConvGeometry& geometry,
-                     How how, int threads)
-    : state_(new State{.fine = fine, .how = how}) {
+                     How how)
+    : state_(new State(fine, how)) {
   State& s = *state_;
-  s.shards = threads;
+  s.shards = static_cast<int>(
+      tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   s.rows = static_cast<std::int64_t>(coarse.voxels.size());
   AxisRelation axes[3];
   transposed_axes(geometry, axes);  // fine = factor * coarse + first + step * tap

@@ -54,18 +54,16 @@ enum class KeySort {
 /// voxel reaches, sorts, drops repeats, and hands the lists to from_ijk.
 class GridByKeys {
  public:
-  GridByKeys(const VoxelRows& source, const ConvGeometry& geometry, Direction direction,
-             KeySort sort);
+  GridByKeys(const VoxelRows& source, const ConvGeometry& geometry, Direction direction);
   /// `like`: whose maps the result gets.
-  GridBatch build(BatchedBuilder& builder, const GridBatch& like);
+  GridBatch build(BatchedBuilder& builder, const GridBatch& like, KeySort sort);
   std::int64_t keys() const { return keys_; }
 
  private:
   void list();
-  void sort_and_drop();
+  void sort_and_drop(KeySort sort);
 
   const VoxelRows& source_;
-  KeySort sort_;
   std::int64_t stride_;  // of the coarse side, where the source is the fine one
   std::array<std::vector<std::int64_t>, 3> d_;  // per axis: source + d, over stride, is reached
   std::int64_t factor_;
@@ -82,9 +80,10 @@ class MapByKeys {
   enum class How { SortedKeys, FlatHashMap };  // with std::lower_bound; Abseil's flat_hash_map
   static bool has(How how);                    // false for the latter where Abseil is not built in
 
-  MapByKeys(const VoxelRows& fine, const VoxelRows& coarse, const ConvGeometry& geometry, How how,
-            int threads);
+  MapByKeys(const VoxelRows& fine, const VoxelRows& coarse, const ConvGeometry& geometry, How how);
   ~MapByKeys();
+  MapByKeys(const MapByKeys&) = delete;
+  MapByKeys& operator=(const MapByKeys&) = delete;
   /// The index of the keys too is built anew.
   KernelMap build();
 

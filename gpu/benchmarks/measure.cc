@@ -1,9 +1,5 @@
 #include "gpu/benchmarks/measure.h"
 
-#include <benchmark/benchmark.h>
-#include <sys/mman.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -11,37 +7,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gpu/benchmarks/runner.h"
 #include "gpu/result_pool.h"
 
 namespace leafproof::gpu::benchmarks {
 namespace {
 
 using benchmark::State;
-
-/// Google Benchmark's results in milliseconds, by name, and nothing on the terminal.
-class Collector : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.run_type == Run::RT_Iteration) {
-        times_[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
-      }
-    }
-  }
-  std::map<std::string, double> medians() {
-    std::map<std::string, double> medians;
-    for (auto& [name, times] : times_) {
-      std::sort(times.begin(), times.end());
-      const std::size_t n = times.size();
-      medians[name] = (times[(n - 1) / 2] + times[n / 2]) / 2;
-    }
-    return medians;
-  }
-
- private:
-  std::map<std::string, std::vector<double>> times_;
-};
 
 /// Hands out one block of dirty memory again and again, for one result at a time.
 struct KeptBlock {
@@ -86,42 +58,6 @@ void bench_builder(State& state, const Setting& setting, Pass pass, const Builde
   }
 }
 
-/// Memory that the system has just mapped, as a large malloc gives it.
-Allocator plain_pages() {
-  return {[](void*, std::size_t bytes, bool*) -> void* {
-            void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            return memory == MAP_FAILED ? nullptr : memory;
-          },
-          [](void*, void* memory, std::size_t bytes) { munmap(memory, bytes); }};
-}
-
-/// By all threads.
-void zero(std::byte* memory, std::size_t bytes) {
-  constexpr std::size_t kPart = std::size_t{1} << 21;  // no huge page is touched by two threads
-  tbb::parallel_for(std::size_t{0}, (bytes + kPart - 1) / kPart, [=](std::size_t part) {
-    std::memset(memory + part * kPart, 0, std::min(kPart, bytes - part * kPart));
-  });
-}
-
-/// Zeroes as many bytes, in memory anew from an allocator each time or in the same memory again.
-/// Not by malloc, which would soon hand out warm memory, whatever it is asked for.
-void bench_zero(State& state, std::size_t bytes, const Allocator& allocator, bool fresh) {
-  bool zeroed = false;
-  std::shared_ptr<std::byte> memory = allocate_shared(allocator, bytes, &zeroed);
-  std::memset(memory.get(), 1, bytes);
-  for (auto _ : state) {
-    if (fresh) {
-      memory.reset();
-      memory = allocate_shared(allocator, bytes, &zeroed);
-    }
-    std::byte* to = memory.get();
-    benchmark::DoNotOptimize(to);
-    zero(to, bytes);
-    benchmark::ClobberMemory();
-  }
-}
-
 void check(const nanovdb::GridHandle<>& theirs, const GridBatch& ours, const char* whose) {
   if (!same_leaves(theirs, ours)) {
     throw std::runtime_error(std::string(whose) + " builds other voxels: nothing to compare with");
@@ -143,18 +79,6 @@ void bench_openvdb(State& state, OpenvdbMembers& members, const GridBatch& expec
     handle = members.build();
   }
   check(handle, expected, "OpenVDB");
-}
-
-/// Google Benchmark takes its settings as command-line options alone.
-void interleave() {
-  static const bool done = [] {
-    char program[] = "bench", option[] = "--benchmark_enable_random_interleaving=true";
-    char* arguments[] = {program, option, nullptr};
-    int count = 2;
-    benchmark::Initialize(&count, arguments);
-    return true;
-  }();
-  (void)done;
 }
 
 Spent spent(const BatchedBuilder& builder) {
@@ -192,12 +116,9 @@ Row measure(const Setting& setting, Pass pass, const Effort& effort, bool serial
   row.mask = spent(mask);
   row.sort = spent(sort);
 
-  const auto add = [&effort](const char* name, int repetitions, std::function<void(State&)> body) {
-    benchmark::RegisterBenchmark(name, std::move(body))
-        ->UseRealTime()
-        ->Unit(benchmark::kMillisecond)
-        ->MinTime(effort.seconds)
-        ->Repetitions(repetitions);
+  Runner runner(effort.seconds);
+  const auto add = [&runner](const char* name, int repetitions, std::function<void(State&)> body) {
+    runner.add(name, repetitions, std::move(body));
   };
   const auto add_builder = [&](const char* name, const BuilderOptions& options) {
     add(name, effort.repetitions,
@@ -222,11 +143,7 @@ Row measure(const Setting& setting, Pass pass, const Effort& effort, bool serial
     openvdb = std::make_unique<OpenvdbMembers>(workload, pass);
     add(who::kOpenvdb, per_member, [&](State& s) { bench_openvdb(s, *openvdb, expected); });
   }
-  interleave();
-  Collector collector;
-  benchmark::RunSpecifiedBenchmarks(&collector);
-  benchmark::ClearRegisteredBenchmarks();
-  row.ms = collector.medians();
+  row.ms = runner.run();
   return row;
 }
 

@@ -10,9 +10,12 @@
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "gpu/benchmarks/markdown.h"
 
 #ifdef LEAFPROOF_HAS_OPENVDB
 #include <openvdb/version.h>
@@ -20,59 +23,6 @@
 
 namespace leafproof::gpu::benchmarks {
 namespace {
-
-using Cells = std::vector<std::string>;
-constexpr std::size_t kColumns = 100;
-
-/// Three significant digits, no exponent: 0.0412, 4.12, 412. What is not there is a dash.
-std::string number(double value) {
-  if (!(value > 0)) return "-";
-  const double rounded = value * (1 + 5e-4);  // 9.996 is 10.0
-  const int digits = static_cast<int>(std::floor(std::log10(rounded))) + 1;
-  return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 6));
-}
-
-/// 1,234,567
-std::string grouped(std::int64_t value) {
-  if (value < 1000) return std::to_string(value);
-  return fmt::format("{},{:03}", grouped(value / 1000), value % 1000);
-}
-
-/// Words in lines of at most kColumns.
-std::string wrapped(const std::string& text) {
-  std::istringstream words(text);
-  std::string all, line;
-  for (std::string word; words >> word;) {
-    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
-      all += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return all + line + "\n";
-}
-
-/// A Markdown table with aligned columns, numbers to the right.
-std::string table(const std::vector<Cells>& rows, std::size_t words) {
-  std::vector<std::size_t> widths(rows.front().size(), 3);
-  for (const Cells& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      text += c < words ? fmt::format("| {:<{}} ", rows[r][c], widths[c])
-                        : fmt::format("| {:>{}} ", rows[r][c], widths[c]);
-    }
-    text += "|\n";
-    if (r > 0) continue;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      text += fmt::format("|{:-<{}}", "", widths[c] + 1) + (c < words ? "-" : ":");
-    }
-    text += "|\n";
-  }
-  return text;
-}
 
 double ms(const Row& row, const char* name) {
   const auto found = row.ms.find(name);
@@ -83,10 +33,6 @@ double ms(const Row& row, const char* name) {
 double best_of_others(const Row& row) {
   const double nanovdb = ms(row, who::kNanovdb), openvdb = ms(row, who::kOpenvdb);
   return openvdb > 0 ? std::min(nanovdb, openvdb) : nanovdb;
-}
-
-std::string ratio(double a, double b) {
-  return a > 0 && b > 0 ? number(a / b) : "-";
 }
 
 /// Runs of rows of the same family, in order.
@@ -271,7 +217,16 @@ Circumstances circumstances(std::string command, int threads) {
   return now;
 }
 
-std::string markdown(const Circumstances& given, const std::vector<Row>& rows) {
+std::string command_line(std::string program, int argc, char** argv) {
+  static const std::regex plain("[A-Za-z0-9_./=,:@%+-]+");
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    program += " " + (std::regex_match(word, plain) ? word : "'" + word + "'");
+  }
+  return program;
+}
+
+std::string made_by(const Circumstances& given) {
   const std::string openvdb =
       given.openvdb.empty() ? "OpenVDB was not built in" : fmt::format("OpenVDB {}", given.openvdb);
   const auto counted = [](int n, const char* what) {
@@ -284,25 +239,31 @@ std::string markdown(const Circumstances& given, const std::vector<Row>& rows) {
   // Half a core taken by others already shows in what is compared here.
   const char* busy =
       given.load > 0.5 ? " **The machine was not idle: times and ratios are rough.**" : "";
-  return wrapped(fmt::format("Made by `{}` on {} ({}), {} for everyone, {}, {}; load before the "
-                             "run {:.2f}. Medians, interleaved.{}{}",
-                             given.command, counted(given.cores, "core"), given.processor,
-                             counted(given.threads, "thread"), given.compiler, openvdb, given.load,
-                             busy, missing)) +
-         "\n" + beside_others(rows) + beside_zeros(rows) + growth(rows) +
+  return wrapped(fmt::format(
+      "Made by `{}` on {} ({}), {} for everyone, {}, {}; load before the "
+      "run {:.2f}. Medians, interleaved.{}{}",
+      given.command, counted(given.cores, "core"), given.processor,
+      counted(given.threads, "thread"), given.compiler, openvdb, given.load, busy, missing));
+}
+
+std::string markdown(const Circumstances& given, const std::vector<Row>& rows) {
+  return made_by(given) + "\n" + beside_others(rows) + beside_zeros(rows) + growth(rows) +
          threads(rows, given.threads) + costs(rows);
 }
 
+nlohmann::ordered_json json_of(const Circumstances& given) {
+  return {{"command", given.command}, {"processor", given.processor}, {"compiler", given.compiler},
+          {"openvdb", given.openvdb}, {"cores", given.cores},         {"threads", given.threads},
+          {"load", given.load},       {"left_out", given.left_out}};
+}
+
+std::string text_of(const nlohmann::ordered_json& all) {
+  return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 std::string json(const Circumstances& given, const std::vector<Row>& rows) {
-  nlohmann::ordered_json all{{"command", given.command},
-                             {"processor", given.processor},
-                             {"compiler", given.compiler},
-                             {"openvdb", given.openvdb},
-                             {"cores", given.cores},
-                             {"threads", given.threads},
-                             {"load", given.load},
-                             {"left_out", given.left_out},
-                             {"rows", nlohmann::json::array()}};
+  nlohmann::ordered_json all = json_of(given);
+  all["rows"] = nlohmann::json::array();
   for (const Row& row : rows) {
     all["rows"].push_back(
         {{"workload", row.family},
@@ -317,7 +278,7 @@ std::string json(const Circumstances& given, const std::vector<Row>& rows) {
           {{"mask", row.mask.synchronisations}, {"sort", row.sort.synchronisations}}},
          {"ms", row.ms}});
   }
-  return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return text_of(all);
 }
 
 void check_document(const std::filesystem::path& file) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct Circumstances {
   std::vector<std::string> left_out;  // workloads whose files are not there
 };
 Circumstances circumstances(std::string command, int threads);
+/// The program with its arguments as one types them to a shell.
+std::string command_line(std::string program, int argc, char** argv);
+/// The same in a paragraph.
+std::string made_by(const Circumstances& given);
+/// The same as members of an object.
+nlohmann::ordered_json json_of(const Circumstances& given);
+/// As it is printed.
+std::string text_of(const nlohmann::ordered_json& all);
 
 /// Times, ratios, growth from 16 to 48 members, threads, memory: a section each.
 std::string markdown(const Circumstances& given, const std::vector<Row>& rows);
