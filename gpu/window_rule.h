@@ -59,35 +59,32 @@ struct WindowRule : RelationRule {
   template <class Finder>
   LEAFPROOF_HD LeafMask gather(Finder& finder, const Coord& leaf, std::int64_t) const {
     const Coord low{window[0].first(leaf.x), window[1].first(leaf.y), window[2].first(leaf.z)};
-    const Coord home = low >> kLeafLog;
-    const int begin_x = static_cast<int>(low.x & 7), begin_y = static_cast<int>(low.y & 7);
-    const int begin_z = static_cast<int>(low.z & 7);
-    std::uint8_t there[4][kSlices * kLines];
-    lay_out(finder, home, begin_x, begin_y, begin_z, there);
-    std::uint64_t slices[kSlices];
-    const bool many = begin_z + window[2].across > 16;
-    for (int x = begin_x; x < begin_x + window[0].across; ++x) {
-      std::uint8_t lines[kLines + 8];
-      const std::uint8_t* plane[4] = {there[0] + x * kLines, there[1] + x * kLines,
-                                      there[2] + x * kLines, there[3] + x * kLines};
-      many ? along_z<true>(plane, begin_z, lines) : along_z<false>(plane, begin_z, lines);
-      slices[x] = along_y(lines, begin_y);
+    const int begin_y = static_cast<int>(low.y & 7);
+    std::uint64_t there[kLeaves + 1][kWords], met[kWords + 1];
+    lay_out(finder, low, there);
+    along_z(there, static_cast<int>(low.z & 7), met);
+    met[window[0].across * kLeaves] = 0;  // read with the last lines, and not used
+    std::uint64_t slices[kAcross];
+    for (int x = 0; x < window[0].across; ++x) {
+      slices[x] = along_y(reinterpret_cast<const std::uint8_t*>(met + x * kLeaves) + begin_y);
     }
-    return along_x(slices + begin_x);
+    return along_x(slices);
   }
 
  private:
-  static constexpr int kLines = 32, kSlices = 32;
+  static constexpr int kLeaves = 4;  // along an axis
+  static constexpr int kWords = kAcross * kLeaves;
 
-  /// Lines of 8 bits by leaves along z, slices, and y: of stride 2, those of even y first.
+  /// The words of the window: by leaves along z (and one of zeros), slices, leaves along y.
   template <class Finder>
-  LEAFPROOF_HD void lay_out(Finder& finder, const Coord& home, int begin_x, int begin_y,
-                            int begin_z, std::uint8_t (&there)[4][kSlices * kLines]) const {
-    const int end_x = begin_x + window[0].across, end_y = begin_y + window[1].across;
-    const int end_z = begin_z + window[2].across;
-    for (int z = 0; z < (end_z > 16 ? 4 : 2); ++z) {
-      std::memset(there[z] + begin_x * kLines, 0,
-                  static_cast<std::size_t>(window[0].across * kLines));
+  LEAFPROOF_HD void lay_out(Finder& finder, const Coord& low,
+                            std::uint64_t (&there)[kLeaves + 1][kWords]) const {
+    const Coord home = low >> kLeafLog;
+    const int begin_x = static_cast<int>(low.x & 7), end_x = begin_x + window[0].across;
+    const int end_y = static_cast<int>(low.y & 7) + window[1].across;
+    const int end_z = static_cast<int>(low.z & 7) + window[2].across;
+    for (int z = 0; 8 * z < end_z + 8; ++z) {
+      for (int i = 0; i < window[0].across * kLeaves; ++i) there[z][i] = 0;
     }
     for (int x = 0; 8 * x < end_x; ++x) {
       const int first = 8 * x < begin_x ? begin_x : 8 * x;
@@ -96,85 +93,86 @@ struct WindowRule : RelationRule {
         for (int z = 0; 8 * z < end_z; ++z) {
           const std::uint64_t* words = finder.words({home.x + x, home.y + y, home.z + z});
           if (words == nullptr) continue;
-          for (int i = first; i < last; ++i) {
-            std::uint8_t* to = there[z] + i * kLines;
-            const std::uint64_t word = words[i & 7];
-            if (window[1].stride == 1) {
-              std::memcpy(to + 8 * y, &word, 8);
-            } else {
-              const std::uint32_t halves[2] = {even_bytes(word), even_bytes(word >> 8)};
-              std::memcpy(to + 4 * y, halves, 4);
-              std::memcpy(to + kLines / 2 + 4 * y, halves + 1, 4);
-            }
-          }
+          for (int i = first; i < last; ++i) there[z][(i - begin_x) * kLeaves + y] = words[i & 7];
         }
       }
     }
   }
 
-  LEAFPROOF_HD static std::uint32_t even_bytes(std::uint64_t word) {
-    word &= 0x00FF00FF00FF00FFu;
-    word = (word | word >> 8) & 0x0000FFFF0000FFFFu;
-    return static_cast<std::uint32_t>(word | word >> 16);
-  }
+  /// Of each line the eight bits from bit `at` on, in all words.
+  struct Shift {
+    const std::uint64_t *low, *high;
+    int down, up;
+    std::uint64_t mask;
+    LEAFPROOF_HD Shift(const std::uint64_t (&there)[kLeaves + 1][kWords], int at)
+        : low(there[at >> 3]),
+          high(there[(at >> 3) + 1]),
+          down(at & 7),
+          up(8 - (at & 7)),
+          mask(kEveryRow * (0xFF >> (at & 7))) {}
+    LEAFPROOF_HD std::uint64_t operator()(int i) const {
+      return (low[i] >> down & mask) | (high[i] << up & ~mask);
+    }
+  };
 
   /// The target positions along z that each line meets.
-  template <bool kMany>
-  LEAFPROOF_HD void along_z(const std::uint8_t* const (&plane)[4], int begin,
-                            std::uint8_t (&lines)[kLines + 8]) const {
+  LEAFPROOF_HD void along_z(const std::uint64_t (&there)[kLeaves + 1][kWords], int begin,
+                            std::uint64_t* met) const {
     const Window& w = window[2];
-    std::uint32_t line[kLines], met[kLines] = {};
-    for (int y = 0; y < kLines; ++y) {
-      std::uint32_t bits = static_cast<std::uint32_t>(plane[0][y] | plane[1][y] << 8);
-      if constexpr (kMany) {
-        bits |= static_cast<std::uint32_t>(plane[2][y]) << 16 |
-                static_cast<std::uint32_t>(plane[3][y]) << 24;
-      }
-      line[y] = bits >> begin;
-    }
-    if (w.factor == 1) {
-      for (int i = 0; i < w.count; ++i) {
-        const int at = w.at[i];
-        for (int y = 0; y < kLines; ++y) met[y] |= line[y] >> at;
-      }
-      if (w.stride == 2) {
-        for (int y = 0; y < kLines; ++y) {
-          std::uint32_t bits = met[y] & 0x5555;
-          bits = (bits | bits >> 1) & 0x3333;
-          bits = (bits | bits >> 2) & 0x0F0F;
-          met[y] = bits | bits >> 4;
+    const int words = window[0].across * kLeaves;
+    std::uint64_t more[kWords];
+    for (int i = 0; i < words; ++i) met[i] = more[i] = 0;
+    for (int k = 0; k < w.count; ++k) {
+      const Shift bits(there, begin + w.at[k]);
+      if (w.factor == 2) {  // four bits, drawn apart
+        const int odd = w.odd[k];
+        for (int i = 0; i < words; ++i) {
+          std::uint64_t x = bits(i) & 0x0F0F0F0F0F0F0F0Fu;
+          x = (x | x << 2) & 0x3333333333333333u;
+          met[i] |= ((x | x << 1) & 0x5555555555555555u) << odd;
         }
+        continue;
       }
-    } else {
-      for (int i = 0; i < w.count; ++i) {
-        const int at = w.at[i], odd = w.odd[i];
-        for (int y = 0; y < kLines; ++y) {
-          std::uint32_t bits = line[y] >> at & 0xF;
-          bits = (bits | bits << 2) & 0x33;
-          met[y] |= ((bits | bits << 1) & 0x55) << odd;
-        }
-      }
+      for (int i = 0; i < words; ++i) met[i] |= bits(i);
+      if (w.stride == 1) continue;
+      const Shift next(there, begin + w.at[k] + 8);
+      for (int i = 0; i < words; ++i) more[i] |= next(i);
     }
-    for (int y = 0; y < kLines; ++y) lines[y] = static_cast<std::uint8_t>(met[y]);
-    std::memset(lines + kLines, 0, 8);  // read with the last lines, and not used
+    if (w.stride == 1) return;
+    for (int i = 0; i < words; ++i) met[i] = even_bits(met[i]) | even_bits(more[i]) << 4;
+  }
+  LEAFPROOF_HD static std::uint64_t even_bits(std::uint64_t x) {  // of each byte
+    x &= 0x5555555555555555u;
+    x = (x | x >> 1) & 0x3333333333333333u;
+    return (x | x >> 2) & 0x0F0F0F0F0F0F0F0Fu;
   }
 
-  /// A slice of the target leaf, as far as a slice of the window decides it.
-  LEAFPROOF_HD std::uint64_t along_y(const std::uint8_t (&lines)[kLines + 8], int begin) const {
+  /// A slice of the target leaf, as far as a slice of the window decides it, whose lines these are.
+  LEAFPROOF_HD std::uint64_t along_y(const std::uint8_t* lines) const {
     const Window& w = window[1];
-    std::uint64_t slice = 0;
-    for (int i = 0; i < w.count; ++i) {
-      const int at = begin + w.at[i];
+    const auto eight = [lines](int at) {
       std::uint64_t bytes;
-      std::memcpy(&bytes, lines + (w.stride == 1 ? at : (at & 1) * (kLines / 2) + (at >> 1)), 8);
+      std::memcpy(&bytes, lines + at, sizeof bytes);
+      return bytes;
+    };
+    std::uint64_t slice = 0, more = 0;
+    for (int k = 0; k < w.count; ++k) {
+      std::uint64_t bytes = eight(w.at[k]);
       if (w.factor == 2) {  // four lines, drawn apart
         bytes &= 0xFFFFFFFF;
         bytes = (bytes | bytes << 16) & 0x0000FFFF0000FFFFu;
-        bytes = ((bytes | bytes << 8) & 0x00FF00FF00FF00FFu) << (8 * w.odd[i]);
+        bytes = ((bytes | bytes << 8) & 0x00FF00FF00FF00FFu) << (8 * w.odd[k]);
+      } else if (w.stride == 2) {
+        more |= eight(w.at[k] + 8);
       }
       slice |= bytes;
     }
-    return slice;
+    return w.stride == 1 ? slice : even_bytes(slice) | even_bytes(more) << 32;
+  }
+  LEAFPROOF_HD static std::uint64_t even_bytes(std::uint64_t x) {
+    x &= 0x00FF00FF00FF00FFu;
+    x = (x | x >> 8) & 0x0000FFFF0000FFFFu;
+    return (x | x >> 16) & 0xFFFFFFFF;
   }
 
   LEAFPROOF_HD LeafMask along_x(const std::uint64_t* slices) const {

@@ -1,5 +1,6 @@
 #include "gpu/benchmarks/conv_measure.h"
 
+#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -61,11 +62,10 @@ void add_up(Spent& all, const BatchedBuilder& builder) {
 }  // namespace
 
 ConvPass cubic_pass(std::int64_t kernel, std::int64_t stride, Direction direction) {
-  ConvPass pass{"K" + std::to_string(kernel) + " S" + std::to_string(stride),
-                {{kernel, kernel, kernel}, {stride, stride, stride}, {1, 1, 1}},
-                direction};
-  if (direction == Direction::Transposed) pass.name += " transposed";
-  return pass;
+  return {fmt::format("K{} S{}{}", kernel, stride,
+                      direction == Direction::Transposed ? " transposed" : ""),
+          {{kernel, kernel, kernel}, {stride, stride, stride}, {1, 1, 1}},
+          direction};
 }
 
 // --- grids
