@@ -147,8 +147,8 @@ void map_voxels(Case& c, Side side, const std::function<Voxel(const Voxel&)>& ma
     Rows& rows = kept.emplace_back(member.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
     if (c.op == Op::FromIjk) continue;
-    std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
-      return reference::canonical_less(member[a], member[b]);
+    std::sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
+      return member[a] == member[b] ? a < b : reference::canonical_less(member[a], member[b]);
     });
     const auto equal = [&](std::size_t a, std::size_t b) { return member[a] == member[b]; };
     rows.erase(std::unique(rows.begin(), rows.end(), equal), rows.end());

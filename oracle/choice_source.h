@@ -30,9 +30,8 @@ class ChoiceSource {
     const std::uint64_t drawn = by_bytes_ ? take(last) : next();
     const std::uint64_t step = last == ~std::uint64_t{0} ? drawn : drawn % (last + 1);
     // From the simplest (0, or the end nearest to it) up to hi, then from there down to lo.
-    const std::uint64_t up =
-        static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(simplest(lo, hi));
-    const std::uint64_t from = static_cast<std::uint64_t>(simplest(lo, hi));
+    const auto from = static_cast<std::uint64_t>(std::clamp<std::int64_t>(0, lo, hi));
+    const std::uint64_t up = static_cast<std::uint64_t>(hi) - from;
     return static_cast<std::int64_t>(step <= up ? from + step : from - (step - up));
   }
 
@@ -66,10 +65,6 @@ class ChoiceSource {
     v = (v ^ (v >> 30)) * 0xBF58476D1CE4E5B9u;
     v = (v ^ (v >> 27)) * 0x94D049BB133111EBu;
     return v ^ (v >> 31);
-  }
-
-  static std::int64_t simplest(std::int64_t lo, std::int64_t hi) {
-    return std::clamp<std::int64_t>(0, lo, hi);
   }
 
   std::uint64_t next() { return mix(state_ += kStep); }

@@ -144,10 +144,10 @@ class Shrinker {
           for (auto& mask : *c.mask) std::fill(mask.begin(), mask.end(), flag);
         });
     for (std::int64_t channel = 7; channel >= 0; --channel)
-      for (const auto& [in, out] : {std::pair{true, false}, {false, true}, {true, true}})
-        edited([&, in = in, out = out](Case& c) {
-          if (in) drop_channel(c, true, channel);
-          if (out) drop_channel(c, false, channel);
+      for (const int which : {1, 2, 3})  // in, out, both
+        edited([&](Case& c) {
+          if (which & 1) drop_channel(c, true, channel);
+          if (which & 2) drop_channel(c, false, channel);
         });
   }
 
@@ -230,8 +230,8 @@ class Shrinker {
 
   /// A fault that shows on any axis shows on the last.
   void exchange() {
-    for (const auto& [a, b] : {std::pair{0u, 1u}, {0u, 2u}, {1u, 2u}})
-      edited([a = a, b = b](Case& c) { exchange_axes(c, a, b); });
+    for (const auto& axes : {std::pair{0u, 1u}, {0u, 2u}, {1u, 2u}})
+      edited([&](Case& c) { exchange_axes(c, axes.first, axes.second); });
   }
 
   /// How far a coordinate may be moved at once: whole nodes of the result and of the source, then
