@@ -1,0 +1,32 @@
+#include "tests/faults/judging.h"
+
+#include <fmt/format.h>
+
+#include "oracle/backends/builder_backend.h"
+#include "oracle/backends/reference_backend.h"
+#include "oracle/judge.h"
+
+namespace leafproof::faults {
+
+Killed judged(const Case& question, const std::function<oracle::Answer()>& answer) {
+  const auto reference = oracle::make_reference_backend();
+  oracle::Standard standard(question, *reference);
+  oracle::Verdict verdict;
+  try {
+    verdict = standard.judge(answer());
+  } catch (const gpu::Error& error) {
+    verdict = standard.judge(oracle::translated(error));
+  } catch (const std::exception& error) {
+    verdict = oracle::verdict_of_exception(error);
+  }
+  if (verdict.ok()) return {};
+  const oracle::Difference none{};
+  const oracle::Difference& first = verdict.first ? *verdict.first : none;
+  // The comparison does not know the operation, whose clause this is.
+  const std::string clause =
+      first.clause == "T" ? std::string(oracle::clause_of(question.op)) : first.clause;
+  return Kill{verdict.first ? first.what : "not implemented: " + verdict.reason, clause,
+              std::move(verdict)};
+}
+
+}  // namespace leafproof::faults
