@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 
@@ -559,8 +560,23 @@ class MemberJudge {
 
   void judge_maps() {
     verdict_.differences += compare_maps(e_.map, a_.map, member_, verdict_.first);
+    if (profile_ == Profile::Bytes) judge_sign_of_zero();
     judge_world_box();
     judge_findings(Concern::Map);
+  }
+
+  // Equal as numbers, not as bytes; what is derived of it differs too, and is not the cause.
+  void judge_sign_of_zero() {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double e = e_.map.origin[axis], a = a_.map.origin[axis];
+      if (e != a || std::signbit(e) == std::signbit(a)) continue;
+      note([&] {
+        return Difference{.clause = "G-7",
+                          .what = fmt::format("sign of the origin along {}", "xyz"[axis]),
+                          .expected = fmt::format("{}", e),
+                          .actual = fmt::format("{}", a)};
+      });
+    }
   }
 
   // ---- texts ---------------------------------------------------------------------------------

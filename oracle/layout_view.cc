@@ -142,7 +142,10 @@ struct Section {
 class GridReader {
  public:
   GridReader(std::span<const std::byte> slice, std::int64_t member, Examination& out)
-      : bytes_(slice.first(check_header(slice, member))), member_(member), out_(out) {}
+      : bytes_(slice.first(check_header(slice, member))),
+        beyond_(slice.size() - bytes_.size()),
+        member_(member),
+        out_(out) {}
 
   Grid read() {
     read_header();
@@ -192,6 +195,9 @@ class GridReader {
     const auto count = at<std::uint32_t>(0, G::blind_count);
     const auto offset = at<std::uint64_t>(0, G::blind_offset);
     if (count != 0) {
+      if (offset == bytes_.size())  // where a grid without blind data has it [G-6]
+        corrupt(member_, "mBlindMetadataCount", fmt::format("{}", count),
+                "0, since the grid ends where they would begin");
       if (offset > bytes_.size() || count > (bytes_.size() - offset) / format::BlindData::size)
         corrupt(
             member_, "mBlindMetadataOffset", fmt::format("{}", offset),
@@ -244,7 +250,8 @@ class GridReader {
       find(Concern::Map, "G-7", "mMap.mMatD", "no rotation and no shear",
            fmt::format("{:.17g}", fmt::join(mat, " ")), {}, {}, ErrorKind::Unsupported);
     else if (!(taper == 1.0 && taper_f == 1.0f))
-      find(Concern::Map, "G-7", "taper of the map", "1", fmt::format("{:.17g}", taper), {}, {},
+      find(Concern::Map, "G-7", "taper of the map", "1 in double, 1 in float",
+           fmt::format("{:.17g} in double, {:.9g} in float", taper, taper_f), {}, {},
            ErrorKind::Unsupported);
     else
       check_derived_map();
@@ -255,10 +262,15 @@ class GridReader {
     const MapBytes expected = map_bytes(grid_.map);
     const auto check = [&](const format::Field& field, const std::byte* bytes) {
       if (std::memcmp(bytes, &bytes_[field.at], field.size) == 0) return;
+      const std::uint64_t size = field.size % 8 == 0 ? 8 : 4;
+      std::uint64_t row = 0;  // of a matrix, the first that differs
+      while (std::memcmp(bytes + row, &bytes_[field.at + row], 3 * size) == 0) row += 3 * size;
       const auto text = [&](const std::byte* p) {
-        if (field.size % 8 == 0) return text_of(load_array<double, 3>(p));
-        const auto v = load_array<float, 3>(p);
-        return fmt::format("({:.9g},{:.9g},{:.9g} ...)", v[0], v[1], v[2]);
+        const std::string of =
+            field.size > 3 * size ? fmt::format("row {}: ", row / (3 * size)) : std::string();
+        if (size == 8) return of + text_of(load_array<double, 3>(p + row));
+        const auto v = load_array<float, 3>(p + row);
+        return of + fmt::format("({:.9g},{:.9g},{:.9g})", v[0], v[1], v[2]);
       };
       find(Concern::Map, "G-7", field.name, text(bytes), text(&bytes_[field.at]));
     };
@@ -272,22 +284,34 @@ class GridReader {
     using T = format::TreeData;
     const std::uint64_t tree = format::GridData::size;
     const auto section = [&](const char* name, const format::Field& offset_field,
-                             std::uint64_t count, std::uint64_t size) -> Section {
+                             const char* count_field, std::uint64_t count,
+                             std::uint64_t size) -> Section {
       const auto offset = at<std::uint64_t>(tree, offset_field);
       if (count == 0) {
         if (offset != 0)
           find(Concern::Layout, "G-6", offset_field.name, "0", fmt::format("{}", offset));
         return {name, 0, 0, size};
       }
-      if (offset < T::size || offset % format::alignment != 0 || offset > bytes_.size() - tree ||
-          count > (bytes_.size() - tree - offset) / size)
+      const auto holds = [&](std::uint64_t nodes, std::uint64_t end) {
+        return offset >= T::size && offset % format::alignment == 0 && offset <= end - tree &&
+               nodes <= (end - tree - offset) / size;
+      };
+      if (!holds(count, bytes_.size()) && holds(count, bytes_.size() + beyond_))
+        corrupt(member_, "mGridSize", fmt::format("{}", bytes_.size()),
+                fmt::format("more: the {} end beyond it", name));
+      if (!holds(count, bytes_.size()) && holds(1, bytes_.size()))
+        corrupt(member_, fmt::format("{} or {}", count_field, offset_field.name),
+                fmt::format("{}", count),
+                fmt::format("at most the {} {} of {} bytes that fit between {} and the grid's end",
+                            (bytes_.size() - tree - offset) / size, name, size, offset));
+      if (!holds(count, bytes_.size()))
         corrupt(member_, offset_field.name, fmt::format("{}", static_cast<std::int64_t>(offset)),
                 fmt::format("a multiple of 32, at least {}, with room for {} {} of {} bytes before "
                             "the grid's end at {}",
                             T::size, count, name, size, bytes_.size() - tree));
       return {name, tree + offset, count, size};
     };
-    root_ = section("root", T::root_offset, 1, format::RootData::size).at;
+    root_ = section("root", T::root_offset, T::root_offset.name, 1, format::RootData::size).at;
     const auto tiles = at<std::uint32_t>(root_, format::RootData::tile_count);
     const std::uint64_t room =
         (bytes_.size() - root_ - format::RootData::size) / format::Tile::size;
@@ -296,12 +320,12 @@ class GridReader {
               fmt::format("at most the {} root tiles that fit in the grid's {} bytes", room,
                           bytes_.size()));
     tiles_ = {"root tiles", root_ + format::RootData::size, tiles, format::Tile::size};
-    uppers_ = section("upper nodes", T::upper_offset, at<std::uint32_t>(tree, T::upper_count),
-                      format::UpperData::size);
-    lowers_ = section("lower nodes", T::lower_offset, at<std::uint32_t>(tree, T::lower_count),
-                      format::LowerData::size);
-    leaves_ = section("leaves", T::leaf_offset, at<std::uint32_t>(tree, T::leaf_count),
-                      format::LeafData::size);
+    uppers_ = section("upper nodes", T::upper_offset, T::upper_count.name,
+                      at<std::uint32_t>(tree, T::upper_count), format::UpperData::size);
+    lowers_ = section("lower nodes", T::lower_offset, T::lower_count.name,
+                      at<std::uint32_t>(tree, T::lower_count), format::LowerData::size);
+    leaves_ = section("leaves", T::leaf_offset, T::leaf_count.name,
+                      at<std::uint32_t>(tree, T::leaf_count), format::LeafData::size);
 
     std::array arrays{Section{"root", root_, 1, format::RootData::size}, tiles_, uppers_, lowers_,
                       leaves_};
@@ -310,8 +334,12 @@ class GridReader {
     const Section* before = nullptr;
     for (const Section& array : arrays) {
       if (array.count == 0) continue;
+      // As many root tiles as upper nodes, or their number is what is wrong.
+      const bool tiles_wrong =
+          before != nullptr && before->at == tiles_.at && tiles != uppers_.count;
       if (before != nullptr && before->end() > array.at)
-        corrupt(member_, "mNodeOffset", fmt::format("{} at {}", array.name, array.at),
+        corrupt(member_, tiles_wrong ? "mTableSize" : "mNodeOffset",
+                fmt::format("{} at {}", array.name, array.at),
                 fmt::format("at {} or after, behind the {}", before->end(), before->name));
       before = &array;
     }
@@ -529,6 +557,7 @@ class GridReader {
 
  private:
   std::span<const std::byte> bytes_;  // exactly the grid
+  std::uint64_t beyond_;              // bytes of the slice that mGridSize leaves out
   std::int64_t member_;
   Examination& out_;
   std::array<std::size_t, 3> kept_{};

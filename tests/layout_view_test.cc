@@ -278,7 +278,7 @@ TEST(LayoutView, NamesWhatCannotBeFollowed) {
        ErrorKind::Corrupt, "mGridSize"},
       {"size cuts the leaves",
        [&](Patient& p, const Map& m) { p.set(m.grid + G::byte_size.at, u64(m.end - m.grid - 96)); },
-       ErrorKind::Corrupt, "mNodeOffset[0]"},
+       ErrorKind::Corrupt, "mGridSize"},
       {"root before the tree's end",
        [&](Patient& p, const Map& m) { p.set(m.tree + T::root_offset.at, u64(32)); },
        ErrorKind::Corrupt, "mNodeOffset[3]"},
@@ -289,10 +289,10 @@ TEST(LayoutView, NamesWhatCannotBeFollowed) {
        ErrorKind::Corrupt, "mNodeOffset[3]"},
       {"more leaves than bytes",
        [&](Patient& p, const Map& m) { p.set(m.tree + T::leaf_count.at, u32(0xffffffff)); },
-       ErrorKind::Corrupt, "mNodeOffset[0]"},
+       ErrorKind::Corrupt, "mNodeCount[0] or mNodeOffset[0]"},
       {"one leaf too many",
        [&](Patient& p, const Map& m) { p.set(m.tree + T::leaf_count.at, u32(2)); },
-       ErrorKind::Corrupt, "mNodeOffset[0]"},
+       ErrorKind::Corrupt, "mNodeCount[0] or mNodeOffset[0]"},
       {"no leaves", [&](Patient& p, const Map& m) { p.set(m.tree + T::leaf_count.at, u32(0)); },
        ErrorKind::Corrupt, "child of lower 0"},
       {"leaves between two slots of 32",
@@ -315,7 +315,7 @@ TEST(LayoutView, NamesWhatCannotBeFollowed) {
        ErrorKind::Corrupt, "mTableSize"},
       {"tiles run into the upper node",
        [&](Patient& p, const Map& m) { p.set(m.root + R::tile_count.at, u32(2)); },
-       ErrorKind::Corrupt, "mNodeOffset"},
+       ErrorKind::Corrupt, "mTableSize"},
       {"a tile's child between nodes",
        [&](Patient& p, const Map& m) { p.set(m.tiles + 8, u64(m.uppers - m.root + 32)); },
        ErrorKind::Corrupt, "child of root tile 0"},
@@ -415,7 +415,12 @@ TEST(LayoutView, ReasonsSayWhatWouldHaveBeenRight) {
          p.set(m.grid + G::blind_count.at, u32(5));
          p.set(m.grid + G::blind_offset.at, u64(m.end - m.grid));
        },
-       "mBlindMetadataOffset", "305216",
+       "mBlindMetadataCount", "5", "0, since the grid ends where they would begin"},
+      {[&](Patient& p, const Map& m) {
+         p.set(m.grid + G::blind_count.at, u32(5));
+         p.set(m.grid + G::blind_offset.at, u64(m.end - m.grid - 32));
+       },
+       "mBlindMetadataOffset", "305184",
        "room for 5 blind data headers of 288 bytes before the grid's end at 305216"},
       {[&](Patient& p, const Map& m) {
          p.set(m.root + format::RootData::tile_count.at, u32(1000000));
