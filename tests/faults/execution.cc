@@ -142,6 +142,7 @@ Killed by_costs(const Case& question, Fault fault) {
 }
 
 Killed by_closed_memory(const Case& question, Fault fault) {
+  judged_on(question, Fault::None, {});  // what is made once is made here, not in the child
   const pid_t child = fork();
   if (child < 0) throw std::bad_alloc();
   if (child == 0) {  // an exit code, or the signal of what it touched
@@ -159,6 +160,8 @@ Killed by_closed_memory(const Case& question, Fault fault) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (WIFSIGNALED(status) && WTERMSIG(status) != SIGSEGV && WTERMSIG(status) != SIGBUS)
+    throw std::runtime_error(fmt::format("a child ended by signal {}", WTERMSIG(status)));
   if (WIFSIGNALED(status))
     return Kill{
         fmt::format("the host touched device memory: signal {}", WTERMSIG(status)), "E-2", {}};

@@ -220,7 +220,7 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "threads")
       ->check(cli::integer(1, 256))
       ->capture_default_str();
-  app.add_flag("--json", options.json, "for machines (docs/report-format.md)");
+  app.add_flag("--json", options.json, "for machines; the keys are in tests/faults/README.md");
   try {
     app.parse(argc, argv);
     const int code = run(options);
