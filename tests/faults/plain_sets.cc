@@ -115,8 +115,12 @@ void each_in(const Triple& lo, const Triple& hi, Visit visit) {
       for (std::int64_t z = lo[2]; z <= hi[2]; ++z) visit(Triple{x, y, z});
 }
 
-Triple plus(const Triple& a, const Triple& b) {
-  return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+Triple plus(const Triple& a, const Triple& b) {  // wraps, where nobody checked
+  Triple sum{};
+  for (std::size_t i = 0; i < 3; ++i)
+    sum[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(a[i]) +
+                                       static_cast<std::uint64_t>(b[i]));
+  return sum;
 }
 
 /// [L-5] unless results may wrap.
