@@ -20,8 +20,8 @@ std::vector<Row> rows_of(Fault fault, const Batch& batch) {
   for (std::size_t m = 0; m < batch.size(); ++m)
     for (const Voxel& v : batch.members[m]) rows.push_back({m, v});
   if (fault == Fault::MembersInterleaved)
-    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-      return before(Fault::None, a.voxel, b.voxel);
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+      return a.voxel == b.voxel ? a.member < b.member : before(Fault::None, a.voxel, b.voxel);
     });
   return rows;
 }

@@ -292,8 +292,8 @@ Batch listed(Fault fault, const Case& c, std::vector<std::vector<Voxel>> lists) 
   result.members = std::move(lists);
   for (auto& list : result.members) {
     if (fault == Fault::DuplicatesKept)
-      std::stable_sort(list.begin(), list.end(),
-                       [](const Voxel& a, const Voxel& b) { return before(Fault::None, a, b); });
+      std::sort(list.begin(), list.end(),
+                [](const Voxel& a, const Voxel& b) { return before(Fault::None, a, b); });
     else if (fault == Fault::InputAssumedSorted)
       list.erase(std::unique(list.begin(), list.end()), list.end());
     else
