@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "gpu/instruction_set.h"
+#include "gpu/line_words.h"
 #include "gpu/map_rows.h"
 #include "gpu/source_view.h"
 
@@ -135,8 +136,8 @@ struct PairsByLeaf {
   struct Near {
     Coord step;  // from stride * coarse leaf to this leaf: the same for every coarse leaf
     map_rows::Part part;
-    int x0, y0, z;  // where it begins in the block, along z in leaves of the block
-    int lines[8];   // where its lines stand in a slice of the block, from y = 0 on
+    int x0, y0;  // where it begins in the block
+    int y, z;    // which one it is along these
   };
   struct Neighbourhood {
     Near near[64];
@@ -163,8 +164,8 @@ struct PairsByLeaf {
           near.step = {x, y, z};
           near.x0 = static_cast<int>(x * 8 - block.min.x);
           near.y0 = static_cast<int>(y * 8 - block.min.y);
+          near.y = static_cast<int>(y - leaves.min.y);
           near.z = static_cast<int>(z - leaves.min.z);
-          for (int i = 0; i < 8; ++i) near.lines[i] = place_of_line(near.y0 + i);
           const int z0 = static_cast<int>(z * 8 - block.min.z);
           near.part = map_rows::part_of(inside(near.x0, geometry.extent(0)),
                                         inside(near.y0, geometry.extent(1)),
@@ -214,22 +215,23 @@ struct PairsByLeaf {
 
   // --- counting: which fine voxels there are, as bits
 
-  /// Which voxels there are in a block, a byte along z for each line of a leaf; and, for each tz,
-  /// the eight positions of a coarse leaf along z that meet one. The lines of a slice stand in such
-  /// an order that those of the eight positions along y are neighbours: eight bytes are a slice of
-  /// a leaf mask.
+  static constexpr int kLeaves = 4;  // of a block along an axis
+  static constexpr int kWords = kAcross * kLeaves;
+
+  /// Which voxels there are in a block: words by leaves along z (and one of zeros), slices, leaves
+  /// along y. And for each tz, the eight positions of a coarse leaf along z that meet one, a byte
+  /// for each line, by rests of y by the stride, slices, and y: the lines of the eight positions
+  /// along y stand together, and eight bytes are a slice of a leaf mask.
   struct Lines {
-    static constexpr int kSlice = 40;         // a block is widened to whole leaves
-    std::uint8_t there[4][kAcross * kSlice];  // by leaves along z
-    std::uint8_t met[17 * kAcross * kSlice];
+    static constexpr int kBytes = 3 * kAcross * 12 + 32;  // of a tz; eight are read at once
+    std::uint64_t there[kLeaves + 1][kWords];
+    std::uint8_t met[17 * kBytes];
     std::int32_t first_met[kMostTaps];  // of tap t: where slice 0 stands in `met`
     std::int64_t found[kMostTaps];
   };
-
-  /// Where line y of a block stands in a slice, y from -7 on: by its rest by the stride.
-  LEAFPROOF_HD int place_of_line(int y) const {
-    const int stride = geometry.stride[1], from = y + 8 * stride;  // >= 0
-    return from % stride * (Lines::kSlice / stride) + from / stride + 8 / stride - 8;
+  /// Bytes of a slice and a rest in Lines::met; a block holds strides of up to 3.
+  LEAFPROOF_HD static int bytes_of_slice(int stride) {
+    return stride == 1 ? 32 : stride == 2 ? 16 : 12;
   }
 
   LEAFPROOF_HD void count(SourceView::GridFinder& finder, std::int64_t first,
@@ -237,12 +239,14 @@ struct PairsByLeaf {
     const Neighbourhood near = neighbourhood();
     SegmentCursor cursor;
     Lines lines;
+    const int stride = geometry.stride[1], bytes = bytes_of_slice(stride);
     visit_taps([&](int tap, int tx, int ty, int tz) {
-      lines.first_met[tap] = (tz * kAcross + geometry.dilation[0] * tx) * Lines::kSlice +
-                             place_of_line(geometry.dilation[1] * ty);
+      const int line = (-geometry.phase[1] & 7) + geometry.dilation[1] * ty;
+      lines.first_met[tap] = tz * Lines::kBytes + line % stride * (kAcross * bytes) +
+                             geometry.dilation[0] * tx * bytes + line / stride;
     });
     const auto taps = static_cast<int>(geometry.taps());
-    const int next_slice = geometry.stride[0] * Lines::kSlice;
+    const int next_slice = geometry.stride[0] * bytes;
     for (std::int64_t chunk = first; chunk < last; ++chunk) {
       for (int tap = 0; tap < taps; ++tap) lines.found[tap] = 0;
       const std::int64_t begin = chunk * lists.chunk_leaves;
@@ -251,13 +255,7 @@ struct PairsByLeaf {
         const auto place = coarse.leaf_place(i, cursor);
         const LeafNode& leaf = coarse.leaf(place);
         find_there(finder, near, place.member, leaf_coord(leaf), lines);
-        if (geometry.stride[2] == 1) {
-          find_met<1>(lines);
-        } else if (geometry.stride[2] == 2) {
-          find_met<2>(lines);
-        } else {
-          find_met<3>(lines);
-        }
+        for (int tz = 0; tz < geometry.kernel[2]; ++tz) find_met(lines, tz);
         count_leaf(lines, mask_of(leaf), taps, next_slice);
       }
       for (int tap = 0; tap < taps; ++tap) {
@@ -266,75 +264,53 @@ struct PairsByLeaf {
     }
   }
 
-  LEAFPROOF_HD bool two_leaves() const { return first_z() + geometry.extent(2) <= 16; }
-
   LEAFPROOF_HD void find_there(SourceView::GridFinder& finder, const Neighbourhood& all,
                                std::int64_t member, const Coord& leaf, Lines& lines) const {
-    for (int z = 0; z < (two_leaves() ? 2 : 4); ++z) {
-      std::memset(lines.there[z], 0, static_cast<std::size_t>(geometry.extent(0) * Lines::kSlice));
+    const int words = geometry.extent(0) * kLeaves;
+    for (int z = 0; 8 * z < first_z() + geometry.extent(2) + 8; ++z) {
+      for (int i = 0; i < words; ++i) lines.there[z][i] = 0;
     }
-    const int stride = geometry.stride[1];
-    visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* words) {
+    visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* given) {
       const map_rows::Range xs = near.part.xs;
-      std::uint8_t* to = lines.there[near.z] + (near.x0 + xs.begin) * Lines::kSlice;
-      for (int x = xs.begin; x < xs.end; ++x, to += Lines::kSlice) {
-        if (stride == 1) {
-          std::memcpy(to + near.lines[0], words + x, 8);
-        } else if (stride == 2) {
-          const std::uint32_t halves[2] = {even_bytes(words[x]), even_bytes(words[x] >> 8)};
-          std::memcpy(to + near.lines[0], halves, 4);
-          std::memcpy(to + near.lines[1], halves + 1, 4);
-        } else {
-          for (int y = 0; y < 8; ++y) {
-            to[near.lines[y]] = static_cast<std::uint8_t>(words[x] >> (8 * y));
-          }
-        }
-      }
+      std::uint64_t* to = lines.there[near.z] + near.x0 * kLeaves + near.y;
+      for (int x = xs.begin; x < xs.end; ++x) to[x * kLeaves] = given[x];
     });
   }
-  LEAFPROOF_HD static std::uint32_t even_bytes(std::uint64_t word) {
-    word &= 0x00FF00FF00FF00FFu;
-    word = (word | word >> 8) & 0x0000FFFF0000FFFFu;
-    return static_cast<std::uint32_t>(word | word >> 16);
-  }
 
-  /// Every stride-th bit from bit 0 on, eight of them.
-  template <int kStride>
-  LEAFPROOF_HD static std::uint8_t thinned(std::uint32_t bits) {
-    if constexpr (kStride == 2) {
-      bits &= 0x5555;
-      bits = (bits | bits >> 1) & 0x3333;
-      bits = (bits | bits >> 2) & 0x0F0F;
-      bits |= bits >> 4;
-    } else if constexpr (kStride == 3) {
-      std::uint32_t found = 0;
-      for (int z = 0; z < 8; ++z) found |= (bits >> (3 * z) & 1) << z;
-      bits = found;
+  LEAFPROOF_HD void find_met(Lines& lines, int tz) const {
+    const int words = geometry.extent(0) * kLeaves, at = first_z() + geometry.dilation[2] * tz;
+    std::uint64_t met[kWords];
+    const EightBits<kWords> bits(lines.there, at);
+    if (geometry.stride[2] == 1) {
+      for (int i = 0; i < words; ++i) met[i] = bits(i);
+    } else if (geometry.stride[2] == 2) {
+      const EightBits<kWords> next(lines.there, at + 8);
+      for (int i = 0; i < words; ++i) met[i] = even_bits(bits(i)) | even_bits(next(i)) << 4;
+    } else {
+      for (int i = 0; i < words; ++i) met[i] = 0;
+      for (int z = 0; z < 8; ++z) {
+        const int bit = at + geometry.stride[2] * z;
+        const std::uint64_t* plane = lines.there[bit >> 3];
+        for (int i = 0; i < words; ++i) met[i] |= (plane[i] >> (bit & 7) & kEveryRow) << z;
+      }
     }
-    return static_cast<std::uint8_t>(bits);
-  }
-
-  template <int kStride>
-  LEAFPROOF_HD void find_met(Lines& lines) const {
-    constexpr int kLines = Lines::kSlice;
-    const int across = geometry.extent(0), taps = geometry.kernel[2];
-    const int first = first_z(), dilation = geometry.dilation[2];
-    const bool two = two_leaves();
-    for (int x = 0; x < across; ++x) {
-      std::uint32_t there[kLines];
-      const int at = x * kLines;
-      for (int y = 0; y < kLines; ++y) {
-        there[y] = static_cast<std::uint32_t>(lines.there[0][at + y] | lines.there[1][at + y] << 8);
-      }
-      for (int y = 0; y < kLines && !two; ++y) {
-        there[y] |= static_cast<std::uint32_t>(lines.there[2][at + y]) << 16 |
-                    static_cast<std::uint32_t>(lines.there[3][at + y]) << 24;
-      }
-      for (int tz = 0; tz < taps; ++tz) {
-        std::uint8_t met[kLines];
-        const int dz = first + dilation * tz;
-        for (int y = 0; y < kLines; ++y) met[y] = thinned<kStride>(there[y] >> dz);
-        std::memcpy(lines.met + (tz * kAcross + x) * kLines, met, kLines);
+    std::uint8_t* to = lines.met + tz * Lines::kBytes;
+    if (geometry.stride[1] == 1) {
+      std::memcpy(to, met, static_cast<std::size_t>(words) * sizeof met[0]);
+    } else if (geometry.stride[1] == 2) {
+      std::uint32_t even[kWords], odd[kWords];
+      for (int i = 0; i < words; ++i) even[i] = static_cast<std::uint32_t>(even_bytes(met[i]));
+      for (int i = 0; i < words; ++i) odd[i] = static_cast<std::uint32_t>(even_bytes(met[i] >> 8));
+      const std::size_t bytes = static_cast<std::size_t>(words) * sizeof even[0];
+      std::memcpy(to, even, bytes);
+      std::memcpy(to + kAcross * bytes_of_slice(2), odd, bytes);
+    } else {
+      const int stride = geometry.stride[1], bytes = bytes_of_slice(stride);
+      for (int x = 0; x < geometry.extent(0); ++x) {
+        for (int line = 0; line < 8 * kLeaves; ++line) {
+          to[(line % stride * kAcross + x) * bytes + line / stride] =
+              static_cast<std::uint8_t>(met[x * kLeaves + line / 8] >> (line & 7) * 8);
+        }
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "gpu/line_words.h"
 #include "gpu/rules.h"
 
 namespace leafproof::gpu {
@@ -99,22 +100,6 @@ struct WindowRule : RelationRule {
     }
   }
 
-  /// Of each line the eight bits from bit `at` on, in all words.
-  struct Shift {
-    const std::uint64_t *low, *high;
-    int down, up;
-    std::uint64_t mask;
-    LEAFPROOF_HD Shift(const std::uint64_t (&there)[kLeaves + 1][kWords], int at)
-        : low(there[at >> 3]),
-          high(there[(at >> 3) + 1]),
-          down(at & 7),
-          up(8 - (at & 7)),
-          mask(kEveryRow * (0xFF >> (at & 7))) {}
-    LEAFPROOF_HD std::uint64_t operator()(int i) const {
-      return (low[i] >> down & mask) | (high[i] << up & ~mask);
-    }
-  };
-
   /// The target positions along z that each line meets.
   LEAFPROOF_HD void along_z(const std::uint64_t (&there)[kLeaves + 1][kWords], int begin,
                             std::uint64_t* met) const {
@@ -123,7 +108,7 @@ struct WindowRule : RelationRule {
     std::uint64_t more[kWords];
     for (int i = 0; i < words; ++i) met[i] = more[i] = 0;
     for (int k = 0; k < w.count; ++k) {
-      const Shift bits(there, begin + w.at[k]);
+      const EightBits<kWords> bits(there, begin + w.at[k]);
       if (w.factor == 2) {  // four bits, drawn apart
         const int odd = w.odd[k];
         for (int i = 0; i < words; ++i) {
@@ -135,16 +120,11 @@ struct WindowRule : RelationRule {
       }
       for (int i = 0; i < words; ++i) met[i] |= bits(i);
       if (w.stride == 1) continue;
-      const Shift next(there, begin + w.at[k] + 8);
+      const EightBits<kWords> next(there, begin + w.at[k] + 8);
       for (int i = 0; i < words; ++i) more[i] |= next(i);
     }
     if (w.stride == 1) return;
     for (int i = 0; i < words; ++i) met[i] = even_bits(met[i]) | even_bits(more[i]) << 4;
-  }
-  LEAFPROOF_HD static std::uint64_t even_bits(std::uint64_t x) {  // of each byte
-    x &= 0x5555555555555555u;
-    x = (x | x >> 1) & 0x3333333333333333u;
-    return (x | x >> 2) & 0x0F0F0F0F0F0F0F0Fu;
   }
 
   /// A slice of the target leaf, as far as a slice of the window decides it, whose lines these are.
@@ -168,11 +148,6 @@ struct WindowRule : RelationRule {
       slice |= bytes;
     }
     return w.stride == 1 ? slice : even_bytes(slice) | even_bytes(more) << 32;
-  }
-  LEAFPROOF_HD static std::uint64_t even_bytes(std::uint64_t x) {
-    x &= 0x00FF00FF00FF00FFu;
-    x = (x | x >> 8) & 0x0000FFFF0000FFFFu;
-    return (x | x >> 16) & 0xFFFFFFFF;
   }
 
   LEAFPROOF_HD LeafMask along_x(const std::uint64_t* slices) const {
