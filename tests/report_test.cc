@@ -214,12 +214,13 @@ TEST(ReportJson, StableKeys) {
                             "totals", "rows", "failures", "notes", "seconds", "html"}));
   EXPECT_EQ(keys(j["totals"]),
             (Names{"cases", "members", "voxels", "passed", "failed", "not_implemented"}));
-  EXPECT_EQ(keys(j["rows"][0]),
-            (Names{"operation", "backend", "input", "cases", "members", "voxels", "equal",
-                   "different", "not_implemented", "refused", "touched", "verdict", "seconds"}));
+  EXPECT_EQ(keys(j["rows"][0]), (Names{"operation", "backend", "input", "cases", "members",
+                                       "voxels", "equal", "different", "not_implemented", "refused",
+                                       "touched", "classes", "promised", "verdict", "seconds"}));
   EXPECT_EQ(keys(j["rows"][0]["touched"]),
             (Names{"root_tile", "lower_node", "leaf", "negative_octant", "empty_member", "range"}));
-  EXPECT_EQ(keys(j["failures"][0]), (Names{"operation", "backend", "case", "replay", "verdict"}));
+  EXPECT_EQ(keys(j["failures"][0]),
+            (Names{"operation", "backend", "case", "replay", "verdict", "smallest"}));
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]),
       (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated", "differences",
