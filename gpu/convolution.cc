@@ -368,7 +368,8 @@ class Convolution {
         to_(to),
         options_(options),
         executor_(options.threads, system_allocator(), system_allocator()),
-        all_taps_(chunked(options.form) && finite_weights()),
+        // With one tap both forms are the same, but for a copy.
+        all_taps_(options.form == ConvolutionForm::Chunked && over.taps() > 1 && finite_weights()),
         rows_of_block_(all_taps_ ? kRowsOfAll : kRowsOfTap),
         width_(all_taps_ ? over.taps() * from : from),
         rows_of_chunk_(choose_rows_of_chunk()) {}
@@ -412,11 +413,6 @@ class Convolution {
     std::vector<std::int32_t> sources;  // per tap, of each row of a chunk; -1: no pair
   };
 
-  bool chunked(ConvolutionForm form) const {
-    if (over_.taps() == 1) return false;  // the same, but for a copy
-    return form == ConvolutionForm::Chunked ||
-           (form == ConvolutionForm::ByChannels && from_ <= kChannelsOfAll);
-  }
   bool finite_weights() const {
     if constexpr (std::is_floating_point_v<Factor>) {
       return std::ranges::all_of(weights_, [](Factor w) { return std::isfinite(w); });

@@ -57,20 +57,18 @@ struct ConvolutionInput {
 
 /// How sums are made. The numbers of integers are the same; those of floats are within [V-3].
 enum class ConvolutionForm {
-  ByChannels,  // Chunked up to kChannelsOfAll channels that are read, else PerTap: the faster one
-  PerTap,      // of each tap: gather rows, multiply, add to the target rows
+  PerTap,  // of each tap: gather rows, multiply, add to the target rows
   // Gather the rows of all taps, zeros where there is none, one product [V-5]. As PerTap where a
   // weight is not finite, which an absent row would be multiplied with.
   Chunked,
 };
 
-/// Measured: with few channels a product per tap is too small to be fast, and with more the zeros
-/// of absent rows cost more than that. A rule by the layer alone, so that the bits of a row do not
-/// depend on what else is in the batch.
-inline constexpr std::int64_t kChannelsOfAll = 8;
-
 struct ConvolutionOptions {
-  ConvolutionForm form = ConvolutionForm::ByChannels;
+  // On surfaces, where a row has 10 of 27 partners, PerTap is twice as fast for any number of
+  // channels; in solids Chunked is faster, by 10 percent, or 60 with few channels
+  // (docs/performance-conv.md). Not chosen by how full a batch is: a row's bits do not depend on
+  // its batch mates [L-3].
+  ConvolutionForm form = ConvolutionForm::PerTap;
   Threads threads = Threads::Tbb;
   /// Of gathered rows, products and the pairs of transposed maps, all threads together [V-5]; fewer
   /// threads work where it does not suffice, and CapacityExceeded where it does not for one.

@@ -1,6 +1,7 @@
 #include "gpu/benchmarks/conv_measure.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -320,6 +321,7 @@ double from_status(const std::string& name) {
 /// The most memory that `work` had at one time, beyond what there was before.
 template <class Work>
 double peak_of(const Work& work) {
+  malloc_trim(0);  // what was let go before must not be what this one grows into
   std::ofstream reset("/proc/self/clear_refs");
   reset << "5" << std::flush;
   if (!reset) return -1;
