@@ -278,10 +278,10 @@ std::vector<PlanRow> measure_plans(const GridBatch& source, const std::string& f
                              network.head(builder);
                            },
                            {{"grids", [&] { network.build_grids(builder); }},
-                            {"K3 S1", [&] { all_of(0, Network::kLevels, false); }},
-                            {"K2 S2", [&] { all_of(0, Network::kLevels - 1, true); }},
-                            {"K1 S1", [&] { network.head(builder); }}}));
-  PlanRow iteration = row_of(source, family, "21 plans, 8 of them new");
+                            {"K3", [&] { all_of(0, Network::kLevels, false); }},
+                            {"K2", [&] { all_of(0, Network::kLevels - 1, true); }},
+                            {"K1", [&] { network.head(builder); }}}));
+  PlanRow iteration = row_of(source, family, "21 plans, 8 new");
   iteration.spent = pyramid.spent;
   iteration.spent.launches = iteration.spent.synchronisations = 0;
   maps(builder, [&] { add_up(iteration.spent, builder); });

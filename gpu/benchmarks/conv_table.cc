@@ -39,14 +39,16 @@ std::string section(const char* heading, const std::string& text, const std::vec
 
 std::string grids(const std::vector<GridRow>& rows) {
   using namespace conv_who;
-  std::vector<Cells> times{{"shells", "B", "pass", "ours", "pooled", "batch", "members", "vector",
-                            "of ours", "of pooled"}};
-  std::vector<Cells> zeros{{"shells", "B", "pass", "MB", "zeros", "own", "of zeros", "of own",
-                            "launches", "syncs", "scratch"}};
+  const std::string shells =
+      rows.empty() ? "" : "Shells `" + rows.front().family + "` of performance.md. ";
+  std::vector<Cells> times{
+      {"B", "pass", "ours", "pooled", "batch", "members", "vector", "of ours", "of pooled"}};
+  std::vector<Cells> zeros{
+      {"B", "pass", "MB", "zeros", "own", "of zeros", "of own", "launches", "syncs", "scratch"}};
   for (const GridRow& row : rows) {
     const double ours = ms(row.ms, kOurs), pooled = ms(row.ms, kPooled);
     const double keys = best(row.ms, {kBatch, kMembers, kVector});
-    const Cells words{row.family, std::to_string(row.members), row.pass};
+    const Cells words{std::to_string(row.members), row.pass};
     times.push_back(words);
     for (std::string cell :
          {number(ours), number(pooled), number(ms(row.ms, kBatch)), number(ms(row.ms, kMembers)),
@@ -63,12 +65,14 @@ std::string grids(const std::vector<GridRow>& rows) {
       zeros.back().push_back(std::move(cell));
     }
   }
-  return section("Conv grids",
+  return section(
+             "Conv grids",
+             shells +
                  "Milliseconds. `ours`: into new memory; `pooled`: from a ResultPool and back into "
                  "it. The per-voxel way, sorting `batch`: all keys at once; `members`: each "
                  "member's; `vector`: each member's, by a vectorised sort. Then how many times as "
                  "long the best of the three takes as `ours` and as `pooled`.",
-                 times, 3) +
+             times, 2) +
          section(
              "Conv grids beside zeros",
              "`MB`: of the result. Milliseconds to set as many bytes to zero, `zeros`: in newly "
@@ -80,7 +84,7 @@ std::string grids(const std::vector<GridRow>& rows) {
 std::string maps(const std::vector<MapRow>& rows) {
   using namespace conv_who;
   std::vector<Cells> cells{{"map", "voxels", "pairs", "MB", "ours", "sorted", "hash", "times",
-                            "zeros", "of zeros", "own", "of own"}};
+                            "zeros", "of zeros", "of own"}};
   for (const MapRow& row : rows) {
     const double ours = ms(row.ms, kOurs), zeros = ms(row.ms, kZeroFresh);
     const double own = ms(row.ms, kZeroOwn);
@@ -108,22 +112,22 @@ std::string plans(const std::vector<PlanRow>& rows) {
       shares += fmt::format("{}{} {:.0f}", shares.empty() ? "" : ", ", name,
                             row.total > 0 ? 100 * part / row.total : 0);
     }
-    cells.push_back({row.family, std::to_string(row.members), grouped(row.voxels), row.what,
-                     number(row.total), shares.empty() ? "-" : shares,
-                     std::to_string(row.spent.launches),
+    cells.push_back({row.family, std::to_string(row.members), row.what, number(row.total),
+                     shares.empty() ? "-" : shares, std::to_string(row.spent.launches),
                      std::to_string(row.spent.synchronisations)});
   }
   return section("Plans",
                  "Milliseconds. `plan K2 S2`: with a target that it generates. `3 grids, 8 plans`: "
                  "all of an encoder and decoder of four levels, anew. `21 plans`: what its layers "
-                 "ask a cache for in one iteration. Parts were measured apart.",
-                 cells, 4);
+                 "ask a cache for in one iteration; `known`: when it has all. Parts were measured "
+                 "apart.",
+                 cells, 3);
 }
 
 std::string layers(const std::vector<LayerRow>& rows) {
   using namespace conv_who;
-  std::vector<Cells> cells{{"source", "in", "out", "pairs", "Gflop", "dense", "per tap", "chunked",
-                            "share", "share chunked", "MB", "MB chunked"}};
+  std::vector<Cells> cells{{"source", "channels", "pairs", "Gflop", "dense", "per tap", "chunked",
+                            "share", "share (c)", "MB", "MB (c)"}};
   for (const LayerRow& row : rows) {
     const double per_tap = ms(row.ms, kPerTap), chunked = ms(row.ms, kChunked);
     const double dense = row.operations / row.dense_rate;
@@ -131,7 +135,7 @@ std::string layers(const std::vector<LayerRow>& rows) {
       const double bytes = row.extra.at(form);
       return bytes < 0 ? std::string("-") : fmt::format("{:.1f}", bytes / 1e6);
     };
-    cells.push_back({row.family, std::to_string(row.channels_in), std::to_string(row.channels_out),
+    cells.push_back({row.family, fmt::format("{} to {}", row.channels_in, row.channels_out),
                      grouped(row.pairs), number(row.operations / 1e9), number(dense),
                      number(per_tap), number(chunked), ratio(dense, per_tap), ratio(dense, chunked),
                      extra(kPerTap), extra(kChunked)});
@@ -139,8 +143,8 @@ std::string layers(const std::vector<LayerRow>& rows) {
   return section("SubMConv3d, K=3, float",
                  "Milliseconds. `Gflop`: floating-point operations of the pairs; `dense`: what "
                  "Eigen's own product of dense matrices needs for as many, on all threads; `per "
-                 "tap`, `chunked`: the two forms; `share`: `dense` over them. `MB`: memory at the "
-                 "peak beyond the result.",
+                 "tap`, `chunked`: the two forms; `share`: `dense` over them; `MB`: memory at the "
+                 "peak beyond the result; (c): of `chunked`.",
                  cells, 1);
 }
 
