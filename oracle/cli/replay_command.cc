@@ -180,8 +180,8 @@ void add_replay(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("replay", "judge one written case on any backend");
   command->description(
       "Judges one case (docs/case-format.md) against the reference, as `verify` would. Fails when "
-      "an answer differs or is not implemented (brute_force's boxes and builders without features "
-      "are stated limits).");
+      "an answer differs or is not implemented (a box that is too large for brute_force is its "
+      "stated limit).");
   command
       ->add_option("CASE", options->what,
                    "the case as text (\"case1 ...\") or JSON, or a file that holds it as text, "
