@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -114,6 +115,14 @@ TEST_F(Bench, MeasuresConvolution) {
   for (const char* who : {"per-tap", "chunked", "dense"}) {
     EXPECT_GT(all.at("layers")[0].at("ms").value(who, 0.0), 0) << who;
   }
+  // The same as a document, whose lines are of at most 100 columns.
+  ASSERT_EQ(run("--filter '(grid.*K4|map.*K2|plan|layer/solid)'", "conv"), 0);
+  for (const char* heading : {"### Conv grids\n", "### Conv grids beside zeros\n",
+                              "### Kernel maps\n", "### Plans\n", "### SubMConv3d"}) {
+    EXPECT_NE(out.find(heading), out.npos) << heading;
+  }
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   EXPECT_EQ(run("--filter nothing-of-this-name", "conv"), 2);
   EXPECT_EQ(run("--threads 0", "conv"), 2);
 }

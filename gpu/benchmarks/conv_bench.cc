@@ -56,17 +56,17 @@ struct Item {
   std::function<void(ConvRows&)> measure;
 };
 
-/// The 16 meshes of `verify` with most voxels, at a resolution where they have about 110,000.
+/// The 16 meshes of `verify` with most voxels, coarsened until they are about 100,000.
 GridBatch meshes() {
   BatchedBuilder builder;
-  const GridBatch all = read_by_leafproof(builder, {"--meshes", "--resolution=64"});
+  const GridBatch all = read_by_leafproof(builder, {"--meshes"});
   std::vector<std::int64_t> order(static_cast<std::size_t>(all.size()));
   for (std::size_t m = 0; m < order.size(); ++m) order[m] = static_cast<std::int64_t>(m);
   std::stable_sort(order.begin(), order.end(), [&all](std::int64_t a, std::int64_t b) {
     return all.member(a).voxels > all.member(b).voxels;
   });
   order.resize(std::min<std::size_t>(order.size(), 16));
-  return builder.rebuild(all.view(order));
+  return builder.coarsen(all.view(order), {5, 5, 5});
 }
 
 std::vector<Item> items(const Options& options, const Effort& effort, Sources& sources) {

@@ -44,7 +44,7 @@ std::string grids(const std::vector<GridRow>& rows) {
   std::vector<Cells> times{
       {"B", "pass", "ours", "pooled", "batch", "members", "vector", "of ours", "of pooled"}};
   std::vector<Cells> zeros{
-      {"B", "pass", "MB", "zeros", "own", "of zeros", "of own", "launches", "syncs", "scratch"}};
+      {"B", "pass", "MB", "zeros", "of zeros", "of own", "launches", "syncs", "scratch"}};
   for (const GridRow& row : rows) {
     const double ours = ms(row.ms, kOurs), pooled = ms(row.ms, kPooled);
     const double keys = best(row.ms, {kBatch, kMembers, kVector});
@@ -58,7 +58,7 @@ std::string grids(const std::vector<GridRow>& rows) {
     zeros.push_back(words);
     const double fresh = ms(row.ms, kZeroFresh), own = ms(row.ms, kZeroOwn);
     for (std::string cell :
-         {megabytes(static_cast<double>(row.bytes)), number(fresh), number(own), ratio(ours, fresh),
+         {megabytes(static_cast<double>(row.bytes)), number(fresh), ratio(ours, fresh),
           ratio(ours, own), std::to_string(row.spent.launches),
           std::to_string(row.spent.synchronisations),
           megabytes(static_cast<double>(row.spent.scratch))}) {
@@ -73,12 +73,12 @@ std::string grids(const std::vector<GridRow>& rows) {
                  "member's; `vector`: each member's, by a vectorised sort. Then how many times as "
                  "long the best of the three takes as `ours` and as `pooled`.",
              times, 2) +
-         section(
-             "Conv grids beside zeros",
-             "`MB`: of the result. Milliseconds to set as many bytes to zero, `zeros`: in newly "
-             "mapped small pages; `own`: in new memory of the allocator that `ours` uses. Then "
-             "`ours` of both; launches, synchronisations, and MB of workspace.",
-             zeros, 3);
+         section("Conv grids beside zeros",
+                 "`MB`: of the result. `zeros`: milliseconds to set as many bytes to zero in newly "
+                 "mapped small pages. Then `ours` of it, and of zeroing new memory of the "
+                 "allocator that "
+                 "`ours` uses; launches, synchronisations, and MB of workspace.",
+                 zeros, 2);
 }
 
 std::string maps(const std::vector<MapRow>& rows) {
@@ -98,14 +98,13 @@ std::string maps(const std::vector<MapRow>& rows) {
       "Kernel maps",
       "Milliseconds. `voxels`: of the source; `MB`: of the map, new memory for everyone. "
       "`sorted`, `hash`: by sorted keys and a hash table; `times`: how many times as "
-      "long the better of them takes as `ours`. `zeros`, `own`: as above; then `ours` of "
-      "them.",
+      "long the better of them takes as `ours`. `zeros`: as above; then `ours` of it, and of new "
+      "memory of its allocator.",
       cells, 1);
 }
 
 std::string plans(const std::vector<PlanRow>& rows) {
-  std::vector<Cells> cells{
-      {"source", "B", "voxels", "what", "ms", "parts, in % of ms", "launches", "syncs"}};
+  std::vector<Cells> cells{{"source", "B", "what", "ms", "parts, in % of ms", "launches", "syncs"}};
   for (const PlanRow& row : rows) {
     std::string shares;
     for (const auto& [name, part] : row.shares) {

@@ -42,8 +42,8 @@ std::string table(const std::vector<Cells>& rows, std::size_t words) {
   std::string text;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < widths.size(); ++c) {
-      text += c < words ? fmt::format("| {:<{}} ", rows[r][c], widths[c])
-                        : fmt::format("| {:>{}} ", rows[r][c], widths[c]);
+      text += c < words ? fmt::format("| {:<{}} ", rows[r].at(c), widths[c])
+                        : fmt::format("| {:>{}} ", rows[r].at(c), widths[c]);
     }
     text += "|\n";
     if (r > 0) continue;
