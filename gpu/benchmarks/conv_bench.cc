@@ -146,13 +146,13 @@ std::vector<Item> items(const Options& options, const Effort& effort, Sources& s
   };
   for (const std::int64_t channels : {32, 64, 128}) {
     if (options.quick && channels > 32) continue;
-    layer("shells-128", channels, channels, four_shells);
+    layer("shells", channels, channels, four_shells);
   }
   if (!options.quick) {
-    layer("shells-128", 4, 32, four_shells);
-    for (const std::int64_t channels : {32, 64}) layer("solid-40", channels, channels, solid);
+    layer("shells", 4, 32, four_shells);
+    for (const std::int64_t channels : {32, 64}) layer("solid", channels, channels, solid);
   }
-  layer("solid-40", 4, 32, solid);
+  layer("solid", 4, 32, solid);
   return all;
 }
 
@@ -171,7 +171,7 @@ int bench_conv(int argc, char** argv) {
   app.add_flag("--quick", options.quick, "few workloads, few repetitions: some seconds");
   app.add_option("--filter", options.filter,
                  "a regular expression: only rows whose name it finds, e.g. 'map/1M', "
-                 "'grid/.*/B48/K2', 'plan/meshes', 'layer/shells-128/64-64'");
+                 "'grid/.*/B48/K2', 'plan/meshes', 'layer/shells/64-64'");
   app.add_option("--threads", options.threads, "for everyone (all of the machine)")
       ->check(CLI::Range(1, options.threads));
   app.add_flag("--json", options.json, "print JSON instead of Markdown tables");

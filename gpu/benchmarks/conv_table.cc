@@ -115,18 +115,19 @@ std::string plans(const std::vector<PlanRow>& rows) {
                      shares.empty() ? "-" : shares, std::to_string(row.spent.launches),
                      std::to_string(row.spent.synchronisations)});
   }
-  return section("Plans",
-                 "Milliseconds. `plan K2 S2`: with a target that it generates. `3 grids, 8 plans`: "
-                 "all of an encoder and decoder of four levels, anew. `21 plans`: what its layers "
-                 "ask a cache for in one iteration; `known`: when it has all. Parts were measured "
-                 "apart.",
-                 cells, 3);
+  return section(
+      "Plans",
+      "Milliseconds. `K2 S2`: a plan with a target that it generates. `3 grids, 8 plans`: "
+      "all of an encoder and decoder of four levels, anew. `21 plans`: what its layers "
+      "ask a cache for in one iteration; `known`: when it has all. Parts were measured "
+      "apart.",
+      cells, 3);
 }
 
 std::string layers(const std::vector<LayerRow>& rows) {
   using namespace conv_who;
-  std::vector<Cells> cells{{"source", "channels", "pairs", "Gflop", "dense", "per tap", "chunked",
-                            "share", "share (c)", "MB", "MB (c)"}};
+  std::vector<Cells> cells{{"source", "channels", "pairs", "dense", "per tap", "chunked", "share",
+                            "share (c)", "MB", "MB (c)"}};
   for (const LayerRow& row : rows) {
     const double per_tap = ms(row.ms, kPerTap), chunked = ms(row.ms, kChunked);
     const double dense = row.operations / row.dense_rate;
@@ -135,13 +136,13 @@ std::string layers(const std::vector<LayerRow>& rows) {
       return bytes < 0 ? std::string("-") : fmt::format("{:.1f}", bytes / 1e6);
     };
     cells.push_back({row.family, fmt::format("{} to {}", row.channels_in, row.channels_out),
-                     grouped(row.pairs), number(row.operations / 1e9), number(dense),
-                     number(per_tap), number(chunked), ratio(dense, per_tap), ratio(dense, chunked),
-                     extra(kPerTap), extra(kChunked)});
+                     grouped(row.pairs), number(dense), number(per_tap), number(chunked),
+                     ratio(dense, per_tap), ratio(dense, chunked), extra(kPerTap),
+                     extra(kChunked)});
   }
   return section("SubMConv3d, K=3, float",
-                 "Milliseconds. `Gflop`: floating-point operations of the pairs; `dense`: what "
-                 "Eigen's own product of dense matrices needs for as many, on all threads; `per "
+                 "Milliseconds. `dense`: what Eigen's own product of dense matrices needs for as "
+                 "many floating-point operations as the pairs have, on all threads; `per "
                  "tap`, `chunked`: the two forms; `share`: `dense` over them; `MB`: memory at the "
                  "peak beyond the result; (c): of `chunked`.",
                  cells, 1);
