@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -74,9 +75,22 @@ TEST(PlantedFaults, TheListsTablesAreRead) {
 
 SelftestOptions options() {
   SelftestOptions o;
-  o.tries = 300;
+  o.tries = 600;
   o.jobs = 1;
   return o;
+}
+
+/// Of the smallest case: what shows a fault is one voxel or two, but for these.
+std::int64_t most_voxels(const std::string& name) {
+  static const std::map<std::string, std::int64_t> others{
+      {"linear-key-32", 3},         // two that alias, and one that asks
+      {"narrow-accumulator", 3},    // rows that lose what a float keeps
+      {"chunk-seam/twice", 5},      // a chunk of three rows, the next, and a source
+      {"prefix-sum/overflow", 24},  // 256 voxels of a leaf, made by a dilation
+      {"lengths-total-only", 8},    // a mask that fits no member is not shrunk
+  };
+  const auto found = others.find(name);
+  return found == others.end() ? 2 : found->second;
 }
 
 class PlantedFault : public testing::TestWithParam<const Planted*> {};
@@ -85,7 +99,7 @@ TEST_P(PlantedFault, IsKilledShrunkAndKilledAgain) {
   const Outcome outcome = run_fault(*GetParam(), options());
   ASSERT_TRUE(outcome.kill) << "survived " << outcome.cases << " cases of seed " << options().seed;
   EXPECT_TRUE(outcome.of_shrunk) << "passes: " << outcome.text;
-  EXPECT_LE(voxels_in(*outcome.shrunk), voxels_in(outcome.question));
+  EXPECT_LE(voxels_in(*outcome.shrunk), most_voxels(GetParam()->name())) << outcome.text;
   EXPECT_FALSE(outcome.kill->clause.empty());
   EXPECT_FALSE(outcome.kill->by.empty());
   // What kills it is silent without it.
