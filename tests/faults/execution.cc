@@ -1,5 +1,6 @@
 // Faults of execution: a pass on the executors that punish them (device_pass.h).
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,6 +149,7 @@ Killed by_closed_memory(const Case& question, Fault fault) {
   if (child == 0) {  // an exit code, or the signal of what it touched
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);  // nor to a program that collects dumps
     std::signal(SIGSEGV, SIG_DFL);
     std::signal(SIGBUS, SIG_DFL);
     int code = 2;
