@@ -167,6 +167,15 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
   k.size = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3, 3, 3, 4, 5}); });
   k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 2, 2, 2, 3, 4, 5}); });
   k.dilation = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 1, 2, 3}); });
+  // Shapes for which others have a shortcut, which is where phases are forgotten.
+  if (r.one_in(16)) {
+    k.size = per_axis(r, [&] { return r.pick<std::int64_t>({3, 3, 4, 5}); });
+    k.stride = k.size;
+    k.dilation = {1, 1, 1};
+  } else if (r.one_in(20)) {
+    k.size = {1, 1, 1};
+    k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3}); });
+  }
   if (!safe && r.one_in(8)) {  // wide on one axis: many taps, far apart
     k.size = {r.pick<std::int64_t>({31, 32, 33, 63, 64, 65, 127, 128}), 1, r.between(1, 2)};
     std::swap(k.size[0], k.size[axis(r)]);
@@ -207,12 +216,13 @@ void draw_operands(Case& c, ChoiceSource& r) {
   const std::int64_t cin = r.between(1, few), cout = r.between(1, few);
   const Triple& k = c.kernel.size;
   o.features = features_of(r, {rows_of(read_members(c)), cin}, o.type, kind);
-  const Kind of_weights = kind == Kind::Special ? Kind::Small : kind;
-  o.weights = draw_array(r, {cout, cin, k[0], k[1], k[2]}, o.type, of_weights);
+  // Infinite weights too: an absent row must not be multiplied by one [V-1].
+  o.weights = draw_array(r, {cout, cin, k[0], k[1], k[2]}, o.type, kind);
   if (!c.target && taps_of(c) == 1 && c.kernel.stride == Triple{1, 1, 1} && r.one_in(2))
     o.weights.shape = {cout, cin};  // [V-4]
   if (c.op == Op::Convolution) {
-    if (r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_weights);
+    const Kind of_bias = kind == Kind::Special ? Kind::Small : kind;  // it would hide the rest
+    if (r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_bias);
     return;
   }
   // A complete target's rows are known only to who builds it: gradients are of restricted ones.

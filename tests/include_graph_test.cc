@@ -107,11 +107,14 @@ Strings text_faults(const std::string& path, const std::string& text) {
   const bool prose = path.ends_with(".md");
   Strings faults;
   std::size_t number = 0;
+  bool fenced = false;
   for (const std::string& line : lines_of(text)) {
     const std::string at = path + ":" + std::to_string(++number);
-    // clang-format wraps sources; a row of a Markdown table and a lone link cannot be wrapped.
-    const bool wraps =
-        !is_source(path) && !(prose && (line.starts_with("|") || line.find(' ') == line.npos));
+    // clang-format wraps sources; a row of a Markdown table, what a program printed and a lone link
+    // cannot be wrapped.
+    if (line.starts_with("```")) fenced = !fenced;
+    const bool wraps = !is_source(path) && !(prose && (fenced || line.starts_with("|") ||
+                                                       line.find(' ') == line.npos));
     if (wraps && columns(line) > 100) faults.push_back(at + " is longer than 100 columns");
     if (std::regex_search(std::regex_replace(line, beside, ""), outside)) {
       faults.push_back(at + " names a place outside the repository");
