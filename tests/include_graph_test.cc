@@ -113,8 +113,8 @@ Strings text_faults(const std::string& path, const std::string& text) {
     // clang-format wraps sources; a row of a Markdown table, what a program printed and a lone link
     // cannot be wrapped.
     if (line.starts_with("```")) fenced = !fenced;
-    const bool wraps = !is_source(path) && !(prose && (fenced || line.starts_with("|") ||
-                                                       line.find(' ') == line.npos));
+    const bool wraps = !is_source(path) &&
+                       !(prose && (fenced || line.starts_with("|") || line.find(' ') == line.npos));
     if (wraps && columns(line) > 100) faults.push_back(at + " is longer than 100 columns");
     if (std::regex_search(std::regex_replace(line, beside, ""), outside)) {
       faults.push_back(at + " names a place outside the repository");
