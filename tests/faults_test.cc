@@ -85,6 +85,7 @@ std::int64_t most_voxels(const std::string& name) {
   static const std::map<std::string, std::int64_t> others{
       {"linear-key-32", 3},         // two that alias, and one that asks
       {"narrow-accumulator", 3},    // rows that lose what a float keeps
+      {"members-interleaved", 3},   // two members, and an order of two rows
       {"chunk-seam/twice", 5},      // a chunk of three rows, the next, and a source
       {"prefix-sum/overflow", 24},  // 256 voxels of a leaf, made by a dilation
       {"lengths-total-only", 8},    // a mask that fits no member is not shrunk

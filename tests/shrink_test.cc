@@ -233,7 +233,10 @@ const std::vector<Planted>& planted() {
        {"case1 convolution_gradients source=[0,0,0] features=1x2:0,0 "
         "weights=2x2x1x1x1:0,-1,0,0 grad_output=1x2:0,-1",
         "case1 convolution_gradients source=[0,0,0] features=1x2:0,0 "
-        "weights=2x2x1x1x1:0,0,-1,0 grad_output=1x2:0,-1"},
+        "weights=2x2x1x1x1:0,0,-1,0 grad_output=1x2:0,-1",
+        // Without its other tap the target would have to move at once.
+        "case1 convolution_gradients kernel_size=1,1,2 source=[0,0,0] target=[0,0,-1] "
+        "features=1x2:0,0 weights=2x2x1x1x2:0,0,0,0,0,-1,0,0 grad_output=1x2:0,-1"},
        [](const Case& c, const Backend& right) {
          Case other = c;
          auto& w = other.operands.weights;
