@@ -12,6 +12,7 @@
 #include <regex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/benchmarks/conv_rivals.h"
@@ -62,9 +63,9 @@ GridBatch meshes() {
   const GridBatch all = read_by_leafproof(builder, {"--meshes"});
   std::vector<std::int64_t> order(static_cast<std::size_t>(all.size()));
   for (std::size_t m = 0; m < order.size(); ++m) order[m] = static_cast<std::int64_t>(m);
-  std::stable_sort(order.begin(), order.end(), [&all](std::int64_t a, std::int64_t b) {
-    return all.member(a).voxels > all.member(b).voxels;
-  });
+  const auto rank = [&all](std::int64_t m) { return std::pair{-all.member(m).voxels, m}; };
+  std::sort(order.begin(), order.end(),
+            [&rank](std::int64_t a, std::int64_t b) { return rank(a) < rank(b); });
   order.resize(std::min<std::size_t>(order.size(), 16));
   return builder.coarsen(all.view(order), {5, 5, 5});
 }
