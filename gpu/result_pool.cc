@@ -52,7 +52,12 @@ void unwrite_batch(std::byte* memory, std::size_t bytes) {
     end += reinterpret_cast<const nanovdb::GridData*>(grid)->mGridSize;
   }
   std::memset(end, 0, static_cast<std::size_t>(memory + bytes - end));
-  tbb::parallel_for(std::size_t{0}, grids.size(), [&](std::size_t i) { unwrite_grid(grids[i]); });
+  constexpr std::size_t kFew = std::size_t{4} << 20;  // for one thread
+  if (bytes < kFew) {
+    for (std::byte* grid : grids) unwrite_grid(grid);
+  } else {
+    tbb::parallel_for(std::size_t{0}, grids.size(), [&](std::size_t i) { unwrite_grid(grids[i]); });
+  }
 }
 
 }  // namespace

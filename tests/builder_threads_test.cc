@@ -4,9 +4,11 @@
 // label: threads
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
 #include "gpu/plan.h"
+#include "gpu/result_pool.h"
 #include "gpu/strict_builder.h"
 #include "gpu/subm_conv.h"
 #include "tests/builder_support.h"
@@ -278,6 +280,38 @@ TEST(BuilderThreads, LayersOnSeveralThreadsShareTheirMaps) {
     found[static_cast<std::size_t>(t)] = layer.forward(builder, grid, features);
   });
   for (const auto& of_thread : found) EXPECT_EQ(of_thread, expected);
+}
+
+// Builders of one thread each share a pool; results are released on other threads than they were
+// built on.
+TEST(BuilderThreads, SharedPool) {
+  gpu::ResultPool pool;
+  const Members few{{{0, 0, 0}, {7, 8, 9}}, {}, {{-1, 2, 130}}};
+  BatchedBuilder plain;
+  const GridBatch source = build(plain, few);
+  const GridBatch refined = plain.refine(source, {2, 2, 2});
+  const GridBatch dilated = plain.dilate_box(source, {-1, -1, -1}, {1, 1, 1});
+  std::vector<GridBatch> handed_on(4);
+  std::vector<std::mutex> locks(handed_on.size());
+  std::atomic<std::int64_t> different{0};
+  at_once([&](int t) {
+    BuilderOptions options;
+    options.threads = gpu::Threads::Serial;
+    options.allocator = pool.allocator();
+    BatchedBuilder builder(options);
+    for (std::size_t round = 0; round < 40; ++round) {
+      const bool fine = round % 3 != 0;
+      GridBatch made = fine ? builder.refine(source, {2, 2, 2})
+                            : builder.dilate_box(source, {-1, -1, -1}, {1, 1, 1});
+      if (!same_bytes(made, fine ? refined : dilated)) ++different;
+      const std::size_t to = (static_cast<std::size_t>(t) + round) % handed_on.size();
+      const std::lock_guard lock(locks[to]);
+      handed_on[to] = std::move(made);
+    }
+  });
+  EXPECT_EQ(different, 0);
+  handed_on.clear();
+  EXPECT_GT(pool.kept(), 0U);
 }
 
 }  // namespace

@@ -119,6 +119,6 @@ if [[ -n $all ]]; then
   check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test \
     builder_pool_test builder_conv_test builder_map_test builder_convolution_test \
     builder_plan_test conv_compare_test
-  check tsan sanitized tsan builder_threads_test builder_pool_test
+  check tsan sanitized tsan builder_threads_test
 fi
 closing_line
