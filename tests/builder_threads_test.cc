@@ -287,7 +287,9 @@ TEST(BuilderThreads, LayersOnSeveralThreadsShareTheirMaps) {
 TEST(BuilderThreads, SharedPool) {
   gpu::ResultPool pool;
   const Members few{{{0, 0, 0}, {7, 8, 9}}, {}, {{-1, 2, 130}}};
-  BatchedBuilder plain;
+  BuilderOptions serial;
+  serial.threads = gpu::Threads::Serial;
+  BatchedBuilder plain(serial);
   const GridBatch source = build(plain, few);
   const GridBatch refined = plain.refine(source, {2, 2, 2});
   const GridBatch dilated = plain.dilate_box(source, {-1, -1, -1}, {1, 1, 1});
@@ -295,8 +297,7 @@ TEST(BuilderThreads, SharedPool) {
   std::vector<std::mutex> locks(handed_on.size());
   std::atomic<std::int64_t> different{0};
   at_once([&](int t) {
-    BuilderOptions options;
-    options.threads = gpu::Threads::Serial;
+    BuilderOptions options = serial;
     options.allocator = pool.allocator();
     BatchedBuilder builder(options);
     for (std::size_t round = 0; round < 40; ++round) {
