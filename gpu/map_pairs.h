@@ -272,8 +272,8 @@ struct PairsByLeaf {
     }
     visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* given) {
       const map_rows::Range xs = near.part.xs;
-      std::uint64_t* to = lines.there[near.z] + near.x0 * kLeaves + near.y;
-      for (int x = xs.begin; x < xs.end; ++x) to[x * kLeaves] = given[x];
+      std::uint64_t* to = lines.there[near.z];  // x0 may lie before it, x0 + xs.begin does not
+      for (int x = xs.begin; x < xs.end; ++x) to[(near.x0 + x) * kLeaves + near.y] = given[x];
     });
   }
 
