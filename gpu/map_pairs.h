@@ -383,15 +383,15 @@ struct PairsByLeaf {
     const int px = block.px, py = block.py, size = geometry.extent(0) * px;
     for (int i = 0; i < size; ++i) block.rows[i] = -1;
     visit_block(finder, all, member, leaf, [&](const Near& near, const std::uint64_t* words) {
-      std::int32_t* to = block.rows + near.x0 * px + near.y0 * py + 8 * near.z;
+      const int at = near.x0 * px + near.y0 * py + 8 * near.z;
       const auto row = static_cast<std::int32_t>(first_row_of(fine.members[member], words));
 #if defined(LEAFPROOF_MAP_ROWS_AVX512)
       if (instructions == InstructionSet::Avx512) {
-        map_rows::lay_out_avx512(words, row, near.part, to, px, py);
+        map_rows::lay_out_avx512(words, row, near.part, block.rows, at, px, py);
         return;
       }
 #endif
-      map_rows::lay_out(words, row, near.part, to, px, py);
+      map_rows::lay_out(words, row, near.part, block.rows, at, px, py);
     });
   }
 

@@ -36,17 +36,18 @@ LEAFPROOF_HD inline Part part_of(Range xs, Range ys, Range zs) {
   return {xs, ys, window(bits(ys), bits(zs))};
 }
 
-/// to[x * px + y * py + z] = the row of the voxel (x, y, z) of a leaf, for the voxels in a part of
-/// it; `row` is that of its first voxel. Where there is no voxel, what was there stays, or is -1.
+/// to[first + x * px + y * py + z] = the row of the voxel (x, y, z) of a leaf, for the voxels in a
+/// part of it; `row` is that of its first voxel. Where there is no voxel, what was there stays, or
+/// is -1. `first` is that of a voxel that may be in no part, and before `to`.
 LEAFPROOF_HD inline void lay_out(const std::uint64_t* words, std::int32_t row, const Part& of,
-                                 std::int32_t* to, int px, int py) {
+                                 std::int32_t* to, int first, int px, int py) {
   const std::uint64_t part = of.window;
   const Range xs = of.xs;
   for (int x = 0; x < xs.begin; ++x) row += popcount(words[x]);
   for (int x = xs.begin; x < xs.end; ++x) {
     for (std::uint64_t bits = words[x] & part; bits != 0; bits &= bits - 1) {
       const int yz = lowest_bit(bits);
-      to[x * px + (yz >> 3) * py + (yz & 7)] = row + popcount(words[x] & bits_below(yz));
+      to[first + x * px + (yz >> 3) * py + (yz & 7)] = row + popcount(words[x] & bits_below(yz));
     }
     row += popcount(words[x]);
   }
@@ -82,7 +83,7 @@ LEAFPROOF_HD inline int keep(const std::int32_t* rows, const std::int32_t* cells
 #define LEAFPROOF_AVX512 [[gnu::target("arch=x86-64-v4"), gnu::noinline]] inline
 
 LEAFPROOF_AVX512 void lay_out_avx512(const std::uint64_t* words, std::int32_t row, const Part& of,
-                                     std::int32_t* to, int px, int py) {
+                                     std::int32_t* to, int first, int px, int py) {
   const std::uint64_t part = of.window;
   const Range xs = of.xs, ys = of.ys;
   const __m256i none = _mm256_set1_epi32(-1);
@@ -98,7 +99,7 @@ LEAFPROOF_AVX512 void lay_out_avx512(const std::uint64_t* words, std::int32_t ro
       const int before = __builtin_popcountll(word & ((std::uint64_t{1} << (8 * y)) - 1));
       const auto line = static_cast<__mmask8>(word >> (8 * y));
       const __m256i rows = _mm256_add_epi32(iota, _mm256_set1_epi32(row + before));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + x * px + y * py),
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (first + x * px + y * py)),
                           _mm256_mask_expand_epi32(none, line, rows));
     }
     row += __builtin_popcountll(word);
