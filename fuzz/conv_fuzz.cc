@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "fuzz/batches.h"
+#include "fuzz/verdict.h"
 #include "oracle/boxed_backend.h"
-#include "oracle/compare.h"
-#include "oracle/report.h"
 #include "reference/passes.h"
 
 namespace leafproof::fuzz {
@@ -234,12 +233,7 @@ void run(Bytes input) {
     if (backend->name() == "strict" && !asks_strict) continue;
     const Answer actual = backend->answer(question);
     const bool builder = backend->name() != "brute_force";
-    const Verdict verdict =
-        compare(expected, actual, builder ? Profile::Bytes : Profile::Layout, true);
-    if (verdict.outcome == Outcome::Different) {
-      finding(std::string(backend->name()) + ", " + std::string(to_string(question.op)) + ": " +
-              text_verdict(verdict));
-    }
+    demand_equal(question, *backend, expected, actual, builder ? Profile::Bytes : Profile::Layout);
   }
 }
 

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "fuzz/batches.h"
-#include "oracle/compare.h"
-#include "oracle/report.h"
+#include "fuzz/verdict.h"
 #include "reference/passes.h"
 
 namespace leafproof::fuzz {
@@ -73,12 +72,7 @@ void run(Bytes input) {
   for (const auto& backend : backends) {
     const Answer actual = backend->answer(question);
     const bool bytes = std::holds_alternative<GridBuffer>(actual);
-    const Verdict verdict =
-        compare(expected, actual, bytes ? Profile::Bytes : Profile::Layout, true);
-    if (verdict.outcome == Outcome::Different) {
-      finding(std::string(backend->name()) + ", " + std::string(to_string(question.op)) + ": " +
-              text_verdict(verdict));
-    }
+    demand_equal(question, *backend, expected, actual, bytes ? Profile::Bytes : Profile::Layout);
   }
 }
 

@@ -126,23 +126,6 @@ void check_operands(const char* operation, const ConvolutionMap& over,
 
 // --- sums
 
-/// Pairs of a tap; null columns: each row from `first` on joined to itself.
-struct TapPairs {
-  const std::int32_t *gather = nullptr, *scatter = nullptr;
-  std::int64_t first = 0, count = 0;
-  TapPairs part(std::int64_t begin, std::int64_t end) const {
-    if (gather == nullptr) return {nullptr, nullptr, first + begin, end - begin};
-    return {gather + begin, scatter + begin, 0, end - begin};
-  }
-};
-
-TapPairs pairs_of(const ConvolutionMap& over, std::int64_t tap) {
-  if (over.is_identity()) return {nullptr, nullptr, 0, over.source_rows()};
-  const KernelMap& map = *over.map();
-  const std::int64_t first = map.offsets()[index(tap)];
-  return {map.gather() + first, map.scatter() + first, 0, map.offsets()[index(tap) + 1] - first};
-}
-
 /// The pairs of a convolution by chunks of target rows, which are then summed by one thread each.
 /// Where a tap's target rows ascend [M-2] those of a chunk stand together. Where they do not, as in
 /// transposed maps, they are copied together, of as many chunks at once as there is memory for.
@@ -156,7 +139,7 @@ class PairsByChunk {
     if (over.is_identity() || ascend()) return;
     begin_.resize(index(chunks_ * over.taps()));
     for_each_tap([this](std::int64_t tap) {
-      const TapPairs pairs = pairs_of(over_, tap);
+      const TapPairs pairs = over_.pairs_of(tap);
       for (std::int64_t i = 0; i < pairs.count; ++i) ++begin_[at(pairs.scatter[i] / rows_, tap)];
     });
     sizes_.resize(index(chunks_));
@@ -186,7 +169,7 @@ class PairsByChunk {
     for_each_tap([this, first, end](std::int64_t tap) {
       std::vector<std::int64_t> to(index(end - first));
       for (std::int64_t c = first; c < end; ++c) to[index(c - first)] = begin_[at(c, tap)];
-      const TapPairs all = pairs_of(over_, tap);
+      const TapPairs all = over_.pairs_of(tap);
       for (std::int64_t i = 0; i < all.count; ++i) {
         const std::int64_t chunk = all.scatter[i] / rows_;
         if (chunk < first || chunk >= end) continue;
@@ -207,7 +190,7 @@ class PairsByChunk {
     const std::int64_t first = chunk * rows_, last = std::min(first + rows_, over_.target_rows());
     if (over_.is_identity()) return {nullptr, nullptr, first, last - first};
     if (sizes_.empty()) {
-      const TapPairs all = pairs_of(over_, tap);
+      const TapPairs all = over_.pairs_of(tap);
       const std::int32_t* end = all.scatter + all.count;
       const std::int32_t* from = std::lower_bound(all.scatter, end, first);
       const std::int32_t* to = std::lower_bound(from, end, last);
@@ -233,7 +216,7 @@ class PairsByChunk {
     executor_.for_each_index(
         {over_.taps()},
         [this, &all](std::int64_t tap) {
-          const TapPairs pairs = pairs_of(over_, tap);
+          const TapPairs pairs = over_.pairs_of(tap);
           if (all && !std::is_sorted(pairs.scatter, pairs.scatter + pairs.count)) all = false;
         },
         1);
@@ -622,7 +605,7 @@ ConvolutionGradients<T> convolution_gradients(const ConvolutionMap& over,
     executor.for_each_index(
         {taps},
         [&](std::int64_t t) {
-          const auto one = weight_sums<T, Sum>(pairs_of(over, t), features, gradient, cin, cout);
+          const auto one = weight_sums<T, Sum>(over.pairs_of(t), features, gradient, cin, cout);
           for (std::int64_t ci = 0; ci < cin; ++ci) {
             for (std::int64_t co = 0; co < cout; ++co) {
               sums[index((co * cin + ci) * taps + t)] = one[index(ci * cout + co)];

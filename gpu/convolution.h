@@ -31,6 +31,10 @@ class ConvolutionMap {
   const std::optional<KernelMap>& map() const { return map_; }
   Triple kernel() const { return kernel_; }
   std::int64_t taps() const { return map_ ? map_->taps() : 1; }
+  /// Where the map lies.
+  TapPairs pairs_of(std::int64_t tap) const {
+    return map_ ? map_->pairs_of(tap) : TapPairs{nullptr, nullptr, 0, rows_};
+  }
   std::int64_t source_rows() const { return map_ ? map_->source_rows() : rows_; }
   std::int64_t target_rows() const { return map_ ? map_->target_rows() : rows_; }
 

@@ -93,15 +93,15 @@ class CudaConvolution::Work {
     queue_.zero(by_tap, static_cast<std::size_t>(taps * one) * sizeof(S));
     if constexpr (std::is_same_v<T, std::int32_t>) {
       for (std::int64_t t = 0; t < taps; ++t) {
-        cuda::sum_integer_products(queue_, pairs_of(over, t), features, gradient, by_tap + t * one,
+        cuda::sum_integer_products(queue_, over.pairs_of(t), features, gradient, by_tap + t * one,
                                    cin, cout);
       }
     } else {
       Room<N, N> room = make_room<N, N>(over, cin, cout, false);
       for (std::int64_t t = 0; t < taps; ++t) {
-        in_pieces(pairs_of(over, t), room.rows, [&](const cuda::Pairs& piece, std::int64_t at) {
-          const N* x = gathered(features, piece.gather, at, room.x, piece.count, cin);
-          const N* g = gathered(gradient, piece.scatter, at, room.y, piece.count, cout);
+        in_pieces(over.pairs_of(t), room.rows, [&](const TapPairs& piece) {
+          const N* x = gathered(features, piece, piece.gather, room.x, cin);
+          const N* g = gathered(gradient, piece, piece.scatter, room.y, cout);
           blas_.add_columns_times(x, g, by_tap + t * one, piece.count, cin, cout);
         });
       }
@@ -159,14 +159,6 @@ class CudaConvolution::Work {
     return scratch<S>(count(numbers));
   }
 
-  static cuda::Pairs pairs_of(const ConvolutionMap& over, std::int64_t tap) {
-    if (over.is_identity()) return {nullptr, nullptr, over.source_rows()};
-    const KernelMap& map = *over.map();
-    const std::int64_t first = map.offsets()[static_cast<std::size_t>(tap)];
-    return {map.gather() + first, map.scatter() + first,
-            map.offsets()[static_cast<std::size_t>(tap) + 1] - first};
-  }
-
   /// As many rows as the working memory has room for, and no more than a tap has pairs.
   template <class X, class Y>
   Room<X, Y> make_room(const ConvolutionMap& over, std::int64_t x_width, std::int64_t y_width,
@@ -177,7 +169,7 @@ class CudaConvolution::Work {
                                                  static_cast<std::size_t>(y_width) * sizeof(Y));
     std::int64_t longest = 0;
     for (std::int64_t t = 0; t < over.taps(); ++t) {
-      longest = std::max(longest, pairs_of(over, t).count);
+      longest = std::max(longest, over.pairs_of(t).count);
     }
     Room<X, Y> room;
     room.rows = std::min({working_memory_ / bytes, longest, kMostRows});
@@ -191,37 +183,34 @@ class CudaConvolution::Work {
     return room;
   }
 
-  /// Calls work(piece, first row of it) for the pairs of a tap.
+  /// Calls work(piece) for the pairs of a tap.
   template <class Piece>
-  static void in_pieces(const cuda::Pairs& pairs, std::int64_t rows, const Piece& work) {
+  static void in_pieces(const TapPairs& pairs, std::int64_t rows, const Piece& work) {
     for (std::int64_t at = 0; at < pairs.count; at += rows) {
-      const std::int64_t n = std::min(rows, pairs.count - at);
-      work(cuda::Pairs{pairs.gather == nullptr ? nullptr : pairs.gather + at,
-                       pairs.scatter == nullptr ? nullptr : pairs.scatter + at, n},
-           at);
+      work(pairs.part(at, std::min(at + rows, pairs.count)));
     }
   }
 
   /// The rows of a piece, gathered into `room`; where there is no column, where they lie.
   template <class N>
-  const N* gathered(const N* from, const std::int32_t* column, std::int64_t at, N* room,
-                    std::int64_t n, std::int64_t width) {
-    if (column == nullptr) return from + at * width;
-    cuda::gather_rows(queue_, from, column, room, n, width);
+  const N* gathered(const N* from, const TapPairs& piece, const std::int32_t* column, N* room,
+                    std::int64_t width) {
+    if (column == nullptr) return from + piece.first * width;
+    cuda::gather_rows(queue_, from, column, room, piece.count, width);
     return room;
   }
 
   template <class N, class S>
   void add_tap(const ConvolutionMap& over, std::int64_t tap, const N* features, const N* weights,
                S* sums, std::int64_t from, std::int64_t to, const Room<N, S>& room) {
-    const cuda::Pairs pairs = pairs_of(over, tap);
+    const TapPairs pairs = over.pairs_of(tap);
     if constexpr (std::is_same_v<N, std::int32_t>) {
       cuda::multiply_integers(queue_, pairs, features, weights, sums, from, to);
     } else {
-      in_pieces(pairs, room.rows, [&](const cuda::Pairs& piece, std::int64_t at) {
-        const N* x = gathered(features, piece.gather, at, room.x, piece.count, from);
+      in_pieces(pairs, room.rows, [&](const TapPairs& piece) {
+        const N* x = gathered(features, piece, piece.gather, room.x, from);
         blas_.rows_times(x, weights, room.y, piece.count, from, to);
-        S* to_rows = piece.scatter == nullptr ? sums + at * to : sums;
+        S* to_rows = sums + piece.first * to;
         cuda::scatter_rows(queue_, room.y, piece.scatter, to_rows, piece.count, to);
       });
     }

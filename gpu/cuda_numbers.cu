@@ -32,27 +32,30 @@ __device__ Sum<T> widened(T value) {
   }
 }
 
+/// Where entry i of [Cout][Cin][taps] stands in [tap][Cin][Cout], or with `back` [tap][Cout][Cin].
+struct ByTap {
+  std::int64_t cin, cout, taps;
+  bool back = false;
+  __device__ std::int64_t of(std::int64_t i) const {
+    const std::int64_t t = i % taps, ci = i / taps % cin, co = i / taps / cin;
+    return back ? (t * cout + co) * cin + ci : (t * cin + ci) * cout + co;
+  }
+};
+
 template <class T>
 struct PackWeights {
   const T* from;
   T* to;
-  std::int64_t cin, cout, taps;
-  bool back;
-  __device__ void operator()(std::int64_t i) const {
-    const std::int64_t t = i % taps, ci = i / taps % cin, co = i / taps / cin;
-    to[back ? (t * cout + co) * cin + ci : (t * cin + ci) * cout + co] = from[i];
-  }
+  ByTap by_tap;
+  __device__ void operator()(std::int64_t i) const { to[by_tap.of(i)] = from[i]; }
 };
 
 template <class S>
 struct UnpackSums {
   const S* from;
   S* to;
-  std::int64_t cin, cout, taps;
-  __device__ void operator()(std::int64_t i) const {
-    const std::int64_t t = i % taps, ci = i / taps % cin, co = i / taps / cin;
-    to[i] = from[(t * cin + ci) * cout + co];
-  }
+  ByTap by_tap;
+  __device__ void operator()(std::int64_t i) const { to[i] = from[by_tap.of(i)]; }
 };
 
 template <class T>
@@ -89,14 +92,13 @@ struct ScatterRows {
 };
 
 struct MultiplyIntegers {
-  Pairs pairs;
+  TapPairs pairs;
   const std::int32_t *features, *weights;
   WideInteger* sums;
   std::int64_t from, to;
   __device__ void operator()(std::int64_t item) const {
     const std::int64_t i = item / to, t = item % to;
-    const std::int64_t source = pairs.gather == nullptr ? i : pairs.gather[i];
-    const std::int64_t target = pairs.scatter == nullptr ? i : pairs.scatter[i];
+    const std::int64_t source = pairs.source(i), target = pairs.target(i);
     WideInteger sum = 0;
     for (std::int64_t f = 0; f < from; ++f) {
       sum += std::int64_t{features[source * from + f]} * weights[f * to + t];
@@ -106,7 +108,7 @@ struct MultiplyIntegers {
 };
 
 struct SumIntegerProducts {
-  Pairs pairs;
+  TapPairs pairs;
   const std::int32_t *features, *gradient;
   WideInteger* sums;
   std::int64_t cin, cout;
@@ -114,8 +116,7 @@ struct SumIntegerProducts {
     const std::int64_t ci = item / cout, co = item % cout;
     WideInteger sum = 0;
     for (std::int64_t i = 0; i < pairs.count; ++i) {
-      const std::int64_t source = pairs.gather == nullptr ? i : pairs.gather[i];
-      const std::int64_t target = pairs.scatter == nullptr ? i : pairs.scatter[i];
+      const std::int64_t source = pairs.source(i), target = pairs.target(i);
       sum += std::int64_t{features[source * cin + ci]} * gradient[target * cout + co];
     }
     sums[item] = sum;
@@ -174,12 +175,12 @@ struct RoundSums {
 template <class T>
 void pack_weights(CudaQueue& queue, const T* weights, T* packed, std::int64_t cin,
                   std::int64_t cout, std::int64_t taps, bool back) {
-  launch(queue, cin * cout * taps, PackWeights<T>{weights, packed, cin, cout, taps, back});
+  launch(queue, cin * cout * taps, PackWeights<T>{weights, packed, {cin, cout, taps, back}});
 }
 template <class S>
 void unpack_sums(CudaQueue& queue, const S* sums, S* unpacked, std::int64_t cin, std::int64_t cout,
                  std::int64_t taps) {
-  launch(queue, cin * cout * taps, UnpackSums<S>{sums, unpacked, cin, cout, taps});
+  launch(queue, cin * cout * taps, UnpackSums<S>{sums, unpacked, {cin, cout, taps}});
 }
 template <class T>
 void fill_with_bias(CudaQueue& queue, const T* bias, Sum<T>* sums, std::int64_t rows,
@@ -196,12 +197,12 @@ void scatter_rows(CudaQueue& queue, const S* from, const std::int32_t* rows, S* 
                   std::int64_t n, std::int64_t width) {
   launch(queue, n * width, ScatterRows<S>{from, rows, sums, width});
 }
-void multiply_integers(CudaQueue& queue, const Pairs& pairs, const std::int32_t* features,
+void multiply_integers(CudaQueue& queue, const TapPairs& pairs, const std::int32_t* features,
                        const std::int32_t* weights, WideInteger* sums, std::int64_t from,
                        std::int64_t to) {
   launch(queue, pairs.count * to, MultiplyIntegers{pairs, features, weights, sums, from, to});
 }
-void sum_integer_products(CudaQueue& queue, const Pairs& pairs, const std::int32_t* features,
+void sum_integer_products(CudaQueue& queue, const TapPairs& pairs, const std::int32_t* features,
                           const std::int32_t* gradient, WideInteger* sums, std::int64_t cin,
                           std::int64_t cout) {
   launch(queue, cin * cout, SumIntegerProducts{pairs, features, gradient, sums, cin, cout});

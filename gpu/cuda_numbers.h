@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "gpu/cuda_queue.h"
+#include "gpu/kernel_map.h"
 
 namespace leafproof::gpu::cuda {
 
@@ -29,12 +30,6 @@ struct SumOf<std::int32_t> {
 };
 template <class T>
 using Sum = typename SumOf<T>::Type;
-
-/// Pairs of one tap; null columns: each row joined to itself [V-4].
-struct Pairs {
-  const std::int32_t *gather, *scatter;
-  std::int64_t count;
-};
 
 /// Weights [Cout][Cin][taps] as [tap][Cin][Cout], or with `back` as [tap][Cout][Cin].
 template <class T>
@@ -63,11 +58,11 @@ void scatter_rows(CudaQueue& queue, const S* from, const std::int32_t* rows, S* 
 
 /// Integers have no product in cuBLAS that cannot overflow: sums[target][to] += the row of the
 /// source times weights [from][to].
-void multiply_integers(CudaQueue& queue, const Pairs& pairs, const std::int32_t* features,
+void multiply_integers(CudaQueue& queue, const TapPairs& pairs, const std::int32_t* features,
                        const std::int32_t* weights, WideInteger* sums, std::int64_t from,
                        std::int64_t to);
 /// sums[Cin][Cout] of a tap: over its pairs, features of the source times gradients of the target.
-void sum_integer_products(CudaQueue& queue, const Pairs& pairs, const std::int32_t* features,
+void sum_integer_products(CudaQueue& queue, const TapPairs& pairs, const std::int32_t* features,
                           const std::int32_t* gradient, WideInteger* sums, std::int64_t cin,
                           std::int64_t cout);
 

@@ -7,9 +7,28 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/host_device.h"
+
 namespace leafproof::gpu {
 
 enum class Direction { Forward, Transposed };  // [M-1] source fine, target coarse; or the reverse
+
+/// Pairs of a tap; null columns: each row from `first` on joined to itself [V-4].
+struct TapPairs {
+  const std::int32_t *gather = nullptr, *scatter = nullptr;
+  std::int64_t first = 0, count = 0;
+
+  LEAFPROOF_HD std::int64_t source(std::int64_t i) const {
+    return gather == nullptr ? first + i : gather[i];
+  }
+  LEAFPROOF_HD std::int64_t target(std::int64_t i) const {
+    return scatter == nullptr ? first + i : scatter[i];
+  }
+  TapPairs part(std::int64_t begin, std::int64_t end) const {
+    if (gather == nullptr) return {nullptr, nullptr, first + begin, end - begin};
+    return {gather + begin, scatter + begin, 0, end - begin};
+  }
+};
 
 /// CSR form [M-2]: pairs offsets[tap] ... offsets[tap + 1] join gather[i], a row of the source, to
 /// scatter[i], a row of the target. A forward map lists a tap's pairs by ascending target row; a
@@ -53,6 +72,12 @@ class KernelMap {
     KernelMap moved(offsets_, source_rows_, target_rows_, std::move(memory));
     if (gather_ > scatter_) std::swap(moved.gather_, moved.scatter_);  // this one is transposed
     return moved;
+  }
+
+  TapPairs pairs_of(std::int64_t tap) const {
+    const auto t = static_cast<std::size_t>(tap);
+    const std::int64_t begin = (*offsets_)[t];
+    return {gather_ + begin, scatter_ + begin, 0, (*offsets_)[t + 1] - begin};
   }
 
   /// The columns swapped [M-1]; constant time.

@@ -1,6 +1,5 @@
 // The program behind `./leafproof bench`: options, workloads, and what is printed.
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/benchmarks/command.h"
 #include "gpu/benchmarks/conv_bench.h"
 #include "gpu/benchmarks/measure.h"
 #include "gpu/benchmarks/read_grids.h"
@@ -25,10 +25,8 @@
 namespace leafproof::gpu::benchmarks {
 namespace {
 
-struct Options {
-  bool json = false, quick = false;
-  int threads = static_cast<int>(tbb::info::default_concurrency());
-  std::string filter, update, resolution, voxel_size;
+struct Options : CommonOptions {
+  std::string resolution, voxel_size;
   std::vector<std::string> inputs;
 };
 
@@ -133,33 +131,22 @@ int bench(int argc, char** argv) {
       "has a bench of its own: leafproof bench conv --help."};
   app.name("leafproof bench");
   const std::string command = command_line("./leafproof bench", argc, argv);
-  app.add_flag("--quick", options.quick, "few workloads, few repetitions: well under a minute");
-  app.add_option("--filter", options.filter,
-                 "a regular expression: only what it finds in WORKLOAD/PASS, e.g. "
-                 "'small-tile/B48/refine'");
-  app.add_option("--threads", options.threads, "for everyone (all of the machine)")
-      ->check(CLI::Range(1, options.threads));
+  add_run_options(app, options, "few workloads, few repetitions: well under a minute",
+                  "a regular expression: only what it finds in WORKLOAD/PASS, e.g. "
+                  "'small-tile/B48/refine'");
   app.add_option("--input", options.inputs,
                  "files of any kind that `leafproof apply` reads, as one batch, instead of all "
                  "workloads; may be repeated");
   app.add_option("--resolution", options.resolution, "of meshes and points, as of `apply`");
   app.add_option("--voxel-size", options.voxel_size, "of meshes and points, as of `apply`");
-  app.add_flag("--json", options.json, "print JSON instead of Markdown tables");
-  app.add_option("--update", options.update,
-                 "write the tables into this document, between its lines `<!-- bench: begin -->` "
-                 "and `<!-- bench: end -->`, e.g. docs/performance.md")
-      ->excludes("--json");
+  add_output_options(app, options, "docs/performance.md");
   app.footer(
       "\nExamples:\n"
       "  leafproof bench --quick\n"
       "  leafproof bench --filter 'B48/(refine|coarsen)' --threads 1\n"
       "  leafproof bench --input scan.ply --voxel-size 0.02 --json\n"
       "  leafproof bench --update docs/performance.md");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;  // --help; a mistake
-  }
+  if (const auto code = parse(app, argc, argv)) return *code;
 
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(options.threads));
@@ -170,11 +157,7 @@ int bench(int argc, char** argv) {
     std::fputs("leafproof bench: --filter finds no workload and pass\n", stderr);
     return 2;
   }
-  if (options.update.empty()) {
-    std::fputs((options.json ? json(now, rows) : markdown(now, rows)).c_str(), stdout);
-  } else {
-    update_document(options.update, markdown(now, rows));
-  }
+  publish(options, now, rows);
   return 0;
 }
 

@@ -1,7 +1,6 @@
 #include "gpu/benchmarks/conv_bench.h"
 
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/benchmarks/command.h"
 #include "gpu/benchmarks/conv_rivals.h"
 #include "gpu/benchmarks/conv_table.h"
 #include "gpu/benchmarks/read_grids.h"
@@ -23,12 +23,6 @@
 
 namespace leafproof::gpu::benchmarks {
 namespace {
-
-struct Options {
-  bool json = false, quick = false;
-  int threads = static_cast<int>(tbb::info::default_concurrency());
-  std::string filter, update;
-};
 
 /// Batches are made when they are first needed, and let go when another kind is.
 class Sources {
@@ -70,7 +64,7 @@ GridBatch meshes() {
   return builder.coarsen(all.view(order), {5, 5, 5});
 }
 
-std::vector<Item> items(const Options& options, const Effort& effort, Sources& sources) {
+std::vector<Item> items(const CommonOptions& options, const Effort& effort, Sources& sources) {
   std::vector<Item> all;
   const double radius = options.quick ? kSmallRadius : kLargeRadius;
   const std::string family = shells(radius, 0, false).family;
@@ -160,36 +154,25 @@ std::vector<Item> items(const Options& options, const Effort& effort, Sources& s
 }  // namespace
 
 int bench_conv(int argc, char** argv) {
-  Options options;
+  CommonOptions options;
   CLI::App app{
       "Times what a sparse convolution needs: conv grids beside sorting the keys of all voxels "
-      "that "
-      "are reached, kernel maps beside sorted keys and a hash table, both beside zeroing as many "
+      "that are reached, kernel maps beside sorted keys and a hash table, both beside zeroing as "
+      "many "
       "bytes; plans, and all plans of a network; and submanifold convolution beside Eigen's dense "
       "product of as many operations. Prints medians and ratios, in less than four minutes."};
   app.name("leafproof bench conv");
   const std::string command = command_line("./leafproof bench conv", argc, argv);
-  app.add_flag("--quick", options.quick, "few workloads, few repetitions: some seconds");
-  app.add_option("--filter", options.filter,
-                 "a regular expression: only rows whose name it finds, e.g. 'map/1M', "
-                 "'grid/.*/B48/K2', 'plan/meshes', 'layer/shells/64-64'");
-  app.add_option("--threads", options.threads, "for everyone (all of the machine)")
-      ->check(CLI::Range(1, options.threads));
-  app.add_flag("--json", options.json, "print JSON instead of Markdown tables");
-  app.add_option("--update", options.update,
-                 "write the tables into this document, between its lines `<!-- bench: begin -->` "
-                 "and `<!-- bench: end -->`, e.g. docs/performance-conv.md")
-      ->excludes("--json");
+  add_run_options(app, options, "few workloads, few repetitions: some seconds",
+                  "a regular expression: only rows whose name it finds, e.g. 'map/1M', "
+                  "'grid/.*/B48/K2', 'plan/meshes', 'layer/shells/64-64'");
+  add_output_options(app, options, "docs/performance-conv.md");
   app.footer(
       "\nExamples:\n"
       "  leafproof bench conv --quick\n"
       "  leafproof bench conv --filter 'map/100k' --threads 1\n"
       "  leafproof bench conv --update docs/performance-conv.md");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;  // --help; a mistake
-  }
+  if (const auto code = parse(app, argc, argv)) return *code;
 
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(options.threads));
@@ -224,11 +207,7 @@ int bench_conv(int argc, char** argv) {
     std::fputs("leafproof bench conv: --filter finds nothing\n", stderr);
     return 2;
   }
-  if (options.update.empty()) {
-    std::fputs((options.json ? json(now, rows) : markdown(now, rows)).c_str(), stdout);
-  } else {
-    update_document(options.update, markdown(now, rows));
-  }
+  publish(options, now, rows);
   return 0;
 }
 

@@ -42,6 +42,10 @@ std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells
 /// judged by name, and `strict`, which is the same code as these and slow on purpose.
 std::vector<std::string> default_backends();
 
+/// --backend, of a command that asks several: which to `what` ("judge").
+void add_backends_option(CLI::App& command, std::vector<std::string>& backends,
+                         const std::string& what, const std::vector<std::string>& by_default);
+
 void add_verify(CLI::App& app, int& exit_code);
 void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);

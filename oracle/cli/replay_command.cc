@@ -187,12 +187,7 @@ void add_replay(CLI::App& app, int& exit_code) {
                    "the case as text (\"case1 ...\") or JSON, or a file that holds it as text, "
                    "JSON or bytes")
       ->required();
-  command
-      ->add_option("--backend", options->backends,
-                   fmt::format("which to judge, may be repeated; all by default: {}",
-                               fmt::join(default_backends(), ", ")))
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_backends_option(*command, options->backends, "judge", default_backends());
   command->add_flag("--shrink", options->shrink,
                     "make what differs as small as it goes, and print it as a case, a replay, a "
                     "GoogleTest and a vector");

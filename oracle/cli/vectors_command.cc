@@ -128,12 +128,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       "was not implemented without --skip; where brute_force says that its box does not suffice, "
       "that is counted and accepted.");
   command->add_option("DIR", options->folder, "a folder of vectors, or one file")->required();
-  command
-      ->add_option("--backend", options->backends,
-                   fmt::format("which to run, may be repeated; all by default: {}",
-                               fmt::join(backend_names(), ", ")))
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_backends_option(*command, options->backends, "run", backend_names());
   command
       ->add_option("--skip", options->skips,
                    "accept \"not implemented\" of OP, or of OP@BACKEND; may be repeated")

@@ -181,6 +181,16 @@ std::vector<std::string> default_backends() {
   return names;
 }
 
+void add_backends_option(CLI::App& command, std::vector<std::string>& backends,
+                         const std::string& what, const std::vector<std::string>& by_default) {
+  command
+      .add_option("--backend", backends,
+                  fmt::format("which to {}, may be repeated; all by default: {}", what,
+                              fmt::join(by_default, ", ")))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 void add_verify(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -191,12 +201,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       "when anything differs, was not implemented, was not reached or was left out. One limit is "
       "counted (n/i) and does not fail: brute_force answers only where the boxes of a case are "
       "small, and of the real input sees a window of each member.");
-  command
-      ->add_option("--backend", options->backends,
-                   fmt::format("which to judge, may be repeated; all by default: {}",
-                               fmt::join(default_backends(), ", ")))
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_backends_option(*command, options->backends, "judge", default_backends());
   command->add_option("--ops", options->ops, "operations, separated by commas (all of them)")
       ->delimiter(',')
       ->allow_extra_args(false);
