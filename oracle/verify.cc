@@ -139,15 +139,18 @@ int workers(int asked, std::size_t items) {
 std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& reference,
                           const std::vector<const Backend*>& backends,
                           const VerifyOptions& options) {
-  const auto start = Clock::now();
   std::vector<Slot> slots(items.size());
+  const auto clock = options.clock ? options.clock : [] {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  };
+  const double start = options.seconds ? clock() : 0;
   std::atomic<std::size_t> next{0};
   std::int64_t done = 0;
   std::exception_ptr failed;
   std::mutex mutex;  // of `done` and `failed`
   const auto work = [&] {
     for (std::size_t i; (i = next++) < items.size();) {
-      if (options.seconds && seconds_since(start) >= *options.seconds) break;
+      if (options.seconds && clock() - start >= *options.seconds) break;
       try {
         slots[i] = run(items[i], options.seed, reference, backends);
       } catch (...) {

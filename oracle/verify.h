@@ -43,6 +43,7 @@ struct VerifyOptions {
     std::int64_t part = 1, parts = 1;  // 1 <= part <= parts
   } shard;
   std::optional<double> seconds;     // begin no case after so many; what is left out is noted
+  std::function<double()> clock;     // tells `seconds`, from any thread; empty: the machine's
   std::int64_t shrink_tries = 1500;  // on the first failure of a row; 0: it is not shrunk
   int threads = 2;        // at most, 4 per processor; the verdicts are the same for any number
   int kept_failures = 3;  // per row
