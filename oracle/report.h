@@ -1,4 +1,5 @@
-// Verdicts for people and machines: text for a terminal, JSON, and one self-contained HTML page.
+// Verdicts for people and machines: text for a terminal, JSON, JUnit's XML, and one self-contained
+// HTML page.
 #pragma once
 
 #include <cstdint>
@@ -68,5 +69,8 @@ std::string text_coverage(const std::string& side, const std::vector<std::int64_
 std::string json_report(const Report& report);  // stable keys, documented in docs/
 std::string json_verdict(const Verdict& verdict);
 std::string html_report(const Report& report);  // self-contained, no scripts from elsewhere
+/// JUnit's XML, which CI systems show: a suite per backend, a test case per row (an operation on an
+/// input), and one more suite for what fails the run besides differences (Verification::faults).
+std::string junit_report(const Report& report, const std::vector<std::string>& faults);
 
 }  // namespace leafproof::oracle

@@ -85,31 +85,6 @@ pre b { color: var(--bad); font-weight: 650; }
 @media print { article { break-inside: avoid; } body { max-width: none; } }
 )";
 
-/// Text from outside, harmless in content and in attributes.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  return out;
-}
-
 /// 1234567 with thin spaces between thousands.
 std::string grouped(std::int64_t n) {
   std::string text = fmt::format("{}", n);
@@ -252,10 +227,10 @@ std::string legend() {
 
 std::string heading(const Report& report, const Totals& totals) {
   std::string html = "<header><h1>Leafproof report</h1>\n<p class=\"meta soft\">";
-  if (!report.command.empty()) html += "<code>" + escaped(report.command) + "</code> &middot; ";
+  if (!report.command.empty()) html += "<code>" + markup(report.command) + "</code> &middot; ";
   html +=
       fmt::format("version {} &middot; seed {} &middot; level {} &middot; {}</p>\n",
-                  escaped(report.version), report.seed, report.level, short_time(report.seconds));
+                  markup(report.version), report.seed, report.level, short_time(report.seconds));
   const auto total = [](std::int64_t n, const char* kind, const char* text) {
     return fmt::format("<li><b class=\"{}\">{}</b>{}</li>", n == 0 ? "zero" : kind, grouped(n),
                        text);
@@ -296,7 +271,7 @@ std::string table(const Report& report, const Totals& totals) {
   std::int64_t equal = 0, refused = 0;
   for (const Row& row : report.rows) {
     html += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td>{}</td>",
-                        escaped(row.operation), escaped(row.backend), escaped(row.input));
+                        markup(row.operation), markup(row.backend), markup(row.input));
     html += number_cell(row.cases) + number_cell(row.members) + number_cell(row.voxels);
     for (const Boundary b : all_boundaries) {
       const auto it = row.touched.find(b);
@@ -347,7 +322,7 @@ std::string taps_of(const Verdict& v) {
             number_cell(t.missing, t.missing > 0 ? "bad" : "") +
             number_cell(t.extra, t.extra > 0 ? "bad" : "") +
             number_cell(t.repeated, t.repeated > 0 ? "bad" : "") + "<td class=\"mono\">" +
-            escaped(t.first) + "</td></tr>\n";
+            markup(t.first) + "</td></tr>\n";
   return html + "</tbody></table></div>\n";
 }
 
@@ -355,8 +330,8 @@ std::string taps_of(const Verdict& v) {
 std::string coverage_of(const Verdict& v) {
   std::string html;
   for (const CoverageTally& c : v.coverage) {
-    html += "<p class=\"soft\">" + escaped(text_coverage(c.side, c.expected));
-    if (c.actual != c.expected) html += "; " + escaped(degrees_that_differ(c));
+    html += "<p class=\"soft\">" + markup(text_coverage(c.side, c.expected));
+    if (c.actual != c.expected) html += "; " + markup(degrees_that_differ(c));
     html += ".</p>\n";
   }
   return html;
@@ -366,14 +341,14 @@ std::string failure(const Failure& f) {
   const Verdict& v = f.verdict;
   std::string html = fmt::format(
       "<article><header><h3>{} on {}</h3><div class=\"mono soft\">{}</div></header>\n<div>",
-      escaped(f.operation), escaped(f.backend), escaped(f.case_id));
+      markup(f.operation), markup(f.backend), markup(f.case_id));
   if (v.first) {
     const Difference& d = *v.first;
     html += fmt::format("<p class=\"what\">{} <span class=\"clause\">{}</span></p>\n<dl>",
-                        escaped(d.what), escaped(d.clause));
+                        markup(d.what), markup(d.clause));
     const auto entry = [&](const char* term, const std::string& text) {
       if (!text.empty())
-        html += fmt::format("<dt>{}</dt><dd class=\"mono\">{}</dd>", term, escaped(text));
+        html += fmt::format("<dt>{}</dt><dd class=\"mono\">{}</dd>", term, markup(text));
     };
     if (d.member >= 0) entry("member", fmt::format("{}", d.member));
     if (d.coordinate) entry("voxel", to_text(*d.coordinate));
@@ -382,7 +357,7 @@ std::string failure(const Failure& f) {
     entry("actual", d.actual);
     html += "</dl>\n";
   } else if (!v.reason.empty()) {
-    html += "<p class=\"what\">" + escaped(v.reason) + "</p>\n";
+    html += "<p class=\"what\">" + markup(v.reason) + "</p>\n";
   }
   html += fmt::format("<p class=\"soft\">Profile {}: ", to_string(v.profile));
   if (v.compared)
@@ -409,7 +384,7 @@ std::string failure(const Failure& f) {
     html += "<pre>";
     for (const std::string& line : v.first->window) {
       const bool marked = line.starts_with('>');
-      html += (marked ? "<b>" : "") + escaped(line) + (marked ? "</b>" : "") + "\n";
+      html += (marked ? "<b>" : "") + markup(line) + (marked ? "</b>" : "") + "\n";
     }
     html += "</pre>\n";
   }
@@ -417,11 +392,11 @@ std::string failure(const Failure& f) {
   if (!f.replay.empty())
     html +=
         "<div class=\"soft\">Replay (one click selects the line):</div><code class=\"replay\">" +
-        escaped(f.replay) + "</code>\n";
+        markup(f.replay) + "</code>\n";
   if (f.smallest)
     html += "<div class=\"soft\">The smallest case that differs:</div><code class=\"replay\">" +
-            escaped(f.smallest->replay) + "</code>\n<pre>" +
-            escaped(text_verdict(f.smallest->verdict)) + "</pre>\n";
+            markup(f.smallest->replay) + "</code>\n<pre>" +
+            markup(text_verdict(f.smallest->verdict)) + "</pre>\n";
   return html + "</div></article>\n";
 }
 
@@ -444,7 +419,7 @@ std::string html_report(const Report& report) {
   }
   if (!report.notes.empty()) {
     html += "<h2>Notes</h2>\n<ul class=\"notes\">";
-    for (const std::string& note : report.notes) html += "<li>" + escaped(note) + "</li>";
+    for (const std::string& note : report.notes) html += "<li>" + markup(note) + "</li>";
     html += "</ul>\n";
   }
   return html + "</body></html>\n";

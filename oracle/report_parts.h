@@ -1,4 +1,4 @@
-// What the three forms of a report share: totals, verdicts of rows, harmless text.
+// What the forms of a report share: totals, verdicts of rows, harmless text.
 #pragma once
 
 #include <array>
@@ -22,8 +22,7 @@ struct Totals {
 Totals totals_of(const Report& report);
 std::int64_t passed(const Row& row);
 
-/// "equal", "DIFFERS", "n/i" (nothing differs, but something was not
-/// implemented), "NOTHING" (no
+/// "equal", "DIFFERS", "n/i" (nothing differs, but something was not implemented), "NOTHING" (no
 /// case ran, which is never a success).
 std::string_view verdict_of(const Row& row);
 std::string_view to_string(Outcome outcome);
@@ -34,6 +33,9 @@ std::string degrees_that_differ(const CoverageTally& side);
 /// Text from outside as text that moves no cursor and hides nothing: control characters, characters
 /// that turn the direction of writing, and bytes that are not UTF-8 become \xNN or \u{NNNN}.
 std::string printable(std::string_view text);
+
+/// `printable` text, harmless in the content and the attributes of HTML and XML.
+std::string markup(std::string_view text);
 
 /// Columns that valid UTF-8 takes on a terminal (one each: the texts here have no wide characters).
 std::size_t columns_of(std::string_view text);

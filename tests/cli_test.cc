@@ -254,6 +254,7 @@ TEST_F(Cli, ApplyThenShowThenCheck) {
   EXPECT_EQ(as_json.code, 1);
   EXPECT_TRUE(json::accept(as_json.out)) << as_json.out;
   EXPECT_NE(read("report.html").find("<html"), std::string::npos);
+  EXPECT_NE(read("report.xml").find("name=\"coarsen on points.xyz\""), std::string::npos);
 }
 
 TEST_F(Cli, BackendsWriteTheSameBytes) {
@@ -516,9 +517,9 @@ TEST_F(Cli, AVectorThatFailsIsShownAndFails) {
 }
 
 TEST_F(Cli, VerifyJudgesInputAndIsSilentInAPipe) {
-  const Result r =
-      run({"verify", "--level", "1", "--ops", "coarsen,merge", "--input", at("points.xyz"),
-           "--voxel-size", "1", "--seed", "7", "--report", at("report.html")});
+  const Result r = run({"verify", "--level", "1", "--ops", "coarsen,merge", "--input",
+                        at("points.xyz"), "--voxel-size", "1", "--seed", "7", "--report",
+                        at("report.html"), "--junit", at("report.xml")});
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_EQ(r.err, "") << "progress is for terminals";
   EXPECT_NE(r.out.find("points.xyz"), std::string::npos) << r.out;
@@ -605,6 +606,7 @@ TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
         {"check", "merge", at("points.xyz"), at("points.xyz"), "--other", file, "--report", report},
         "overwrite");
     refused({"verify", "--level", "0", "--input", file, "--report", report}, "overwrite");
+    refused({"verify", "--level", "0", "--input", file, "--junit", report}, "overwrite");
   }
   EXPECT_TRUE(read("points.nvdb") == bytes);
   // An output may be its own input: it is replaced after it was read.

@@ -351,4 +351,43 @@ TEST(Report, ShortNumbersAndTimes) {
   EXPECT_EQ(oracle::short_time(185), "3m05s");
 }
 
+TEST(Report, JUnitCountsRowsAndShowsWhatFails) {
+  Report r = report();
+  r.rows.push_back(row("merge", "host-sort"));
+  r.rows.back().equal = r.rows.back().refused = 0;
+  r.rows.back().not_implemented = 100;
+  r.rows.push_back(Row{});
+  r.rows.back().operation = hostile;
+  r.rows.back().backend = "host-sort";
+  r.failures[0].case_id = hostile;
+  const std::string xml = oracle::junit_report(r, {"merge on host-sort was not implemented"});
+  const auto has = [&](const std::string& text) { return xml.find(text) != std::string::npos; };
+  // Eight rows and the sweep itself; from_points passes, refine differs on one of two backends.
+  EXPECT_TRUE(has("tests=\"9\" failures=\"2\" errors=\"1\" skipped=\"1\" time=\"42.000\"")) << xml;
+  EXPECT_TRUE(has("<testsuite name=\"brute_force\" tests=\"3\" failures=\"0\"")) << xml;
+  EXPECT_TRUE(has("message=\"2 of 100 cases differ\"")) << xml;
+  EXPECT_TRUE(has("replay: ./leafproof verify --ops refine --seed 1 --case 2")) << xml;
+  EXPECT_TRUE(has("name=\"seed\" value=\"18446744073709551615\"")) << xml;
+  EXPECT_TRUE(has("merge on host-sort was not implemented")) << xml;
+  EXPECT_FALSE(has("<script>")) << xml;
+  EXPECT_EQ(xml.find('\x1b'), xml.npos);
+  // Well formed: every element that opens closes, in order.
+  std::vector<std::string> open;
+  for (std::size_t at = xml.find('<', 2); at != xml.npos; at = xml.find('<', at + 1)) {
+    const std::size_t end = xml.find('>', at);
+    ASSERT_NE(end, xml.npos);
+    const std::string tag = xml.substr(at + 1, end - at - 1);
+    if (tag.back() == '/') continue;
+    const std::string name = tag.substr(0, tag.find(' '));
+    if (name[0] != '/') {
+      open.push_back(name);
+    } else {
+      ASSERT_FALSE(open.empty());
+      ASSERT_EQ(name, "/" + open.back());
+      open.pop_back();
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
 }  // namespace

@@ -26,7 +26,7 @@ struct Options {
   std::int64_t only_case = -1;
   std::vector<std::filesystem::path> inputs;
   InputOptions input;
-  std::filesystem::path report;
+  std::filesystem::path report, junit;
   bool json = false, throughput = false;
   std::string shard;
   double seconds = 0;
@@ -117,7 +117,8 @@ int throughput(const Options& options) {
 
 int run(const Options& options) {
   if (options.throughput) return throughput(options);
-  if (!options.report.empty()) check_report("verify", options.report, options.inputs);
+  for (const auto& file : {options.report, options.junit})
+    if (!file.empty()) check_report("verify", file, options.inputs);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
   verify_options.level = options.level;
@@ -167,6 +168,8 @@ int run(const Options& options) {
     report.html_path = options.report.string();
     write_file({"write report", options.report}, html_report(report));
   }
+  if (!options.junit.empty())
+    write_file({"write report", options.junit}, junit_report(report, verification.faults));
   std::cout << (options.json ? json_report(report) : text_report(report, terminal_width()));
   return verification.ok ? kEqual : kDifferent;
 }
@@ -207,7 +210,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option(
       "--level", options->level,
-      "1: a second or two; 2: under a minute; 3: thorough, minutes; 0: no generated "
+      "1: some seconds; 2: a minute or two; 3: thorough, many minutes; 0: no generated "
       "cases, real input only (2)");
   command->add_option("--seed", options->seed, fmt::format("of the cases ({})", options->seed))
       ->check(integer<std::uint64_t>(0));
@@ -225,6 +228,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--report", options->report, "write the report as one HTML page");
+  command->add_option("--junit", options->junit, "write the report as JUnit's XML, for CI systems");
   command->add_flag("--json", options->json, "print the report as JSON");
   command->add_flag(
       "--throughput", options->throughput,
