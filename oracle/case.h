@@ -23,6 +23,9 @@ using reference::Point;
 using reference::Triple;
 using reference::Voxel;
 
+/// What answers mean, and what a level's cases are; raised when an answer changes (docs/errata.md).
+inline constexpr std::int64_t kSemanticsVersion = 1;
+
 enum class Op {
   FromIjk,
   FromPoints,

@@ -19,7 +19,7 @@ using namespace forms;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "leafproof-case";
-constexpr std::int64_t kVersion = 1, kSemanticsVersion = 1;
+constexpr std::int64_t kVersion = 1;
 
 /// The fields that stand within "params", as in [F]; all of an operation's are written.
 bool is_parameter(std::string_view name) {

@@ -24,7 +24,6 @@ namespace {
 using reference::Error;
 using reference::ErrorKind;
 
-constexpr std::uint64_t kSemanticsVersion = 1;
 constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxVoxel = std::numeric_limits<std::int32_t>::max();
@@ -742,7 +741,8 @@ void touch(const reference::Grid& grid, std::set<Boundary>& touched) {
 
 Case generate(Op op, std::uint64_t seed, std::uint64_t number) {
   check_generated(op);
-  ChoiceSource choices{kSemanticsVersion, static_cast<std::uint64_t>(op), seed, number};
+  ChoiceSource choices{std::uint64_t{kSemanticsVersion}, static_cast<std::uint64_t>(op), seed,
+                       number};
   Case c = draw_case(op, choices, number);
   c.id = fmt::format("{} --seed {} --case {}", to_string(op), seed, number);
   return c;

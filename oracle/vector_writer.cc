@@ -277,7 +277,7 @@ std::string write_vector(const Case& question, const Backend& reference) {
                    {"cases", Json::array({writer.body()})}};
   const Json file{{"format", "leafproof-vectors"},
                   {"version", 1},
-                  {"semantics_version", 1},
+                  {"semantics_version", kSemanticsVersion},
                   {"groups", Json::array({group})}};
   return file.dump();
 }

@@ -365,7 +365,7 @@ std::vector<Vector> read_vectors(const std::filesystem::path& path) {
   if (root["format"].string() != "leafproof-vectors")
     root["format"].fail("must be 'leafproof-vectors'");
   root["version"].integer(1, 1);
-  root["semantics_version"].integer(1, 1);
+  root["semantics_version"].integer(kSemanticsVersion, kSemanticsVersion);
 
   std::vector<Vector> vectors;
   std::set<std::string> identities;

@@ -528,6 +528,16 @@ TEST_F(Cli, VerifyJudgesInputAndIsSilentInAPipe) {
   EXPECT_NE(last.find("report.html"), std::string::npos) << last;
   EXPECT_NE(read("report.html").find("<html"), std::string::npos);
 
+  const Result stated =
+      run({"verify", "--level", "1", "--ops", "merge", "--backend", "host-mask", "--input",
+           at("points.xyz"), "--voxel-size", "1", "--vectors",
+           std::string(LEAFPROOF_SOURCE_DIR) + "/oracle/vectors/merge.json", "--statement"});
+  EXPECT_EQ(stated.code, 0) << stated.out << stated.err;
+  EXPECT_NE(stated.out.find("for this is not one: --ops merge"), std::string::npos) << stated.out;
+  EXPECT_NE(stated.out.find(" 0 failed, 0 not implemented"), std::string::npos) << stated.out;
+  refused({"verify", "--statement"}, "one backend");
+  refused({"verify", "--vectors", "."}, "for --statement");
+
   const Result as_json = run({"verify", "--level", "1", "--ops", "coarsen", "--backend",
                               "host-mask", "--input", at("points.xyz"), "--json"});
   EXPECT_EQ(as_json.code, 0) << as_json.out << as_json.err;

@@ -80,7 +80,8 @@ int main(int argc, char** argv) {
       "Leafproof: is a batch of sparse voxel grids (NanoVDB ValueOnIndex) built right? Judges "
       "builders against a plain reference, element by element."};
   app.name("leafproof");
-  app.set_version_flag("--version", "leafproof " LEAFPROOF_VERSION " (semantics 1)");
+  app.set_version_flag("--version", fmt::format("leafproof {} (semantics {})", LEAFPROOF_VERSION,
+                                                kSemanticsVersion));
   app.footer(kFooter);
   app.require_subcommand(1);
   cli::add_verify(app, exit_code);

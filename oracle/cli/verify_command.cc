@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -13,21 +14,25 @@
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
 #include "oracle/input/input.h"
+#include "oracle/statement.h"
 #include "oracle/throughput.h"
 #include "oracle/verify.h"
 
 namespace leafproof::oracle::cli {
 namespace {
 
+constexpr std::uint64_t kLevelSeed = 20'261'129;  // fixed, so that two people see the same run
+
 struct Options {
   std::vector<std::string> backends, ops, skips;
   int level = 2;
-  std::uint64_t seed = 20'261'129;  // fixed, so that two people see the same run
+  std::uint64_t seed = kLevelSeed;
   std::int64_t only_case = -1;
   std::vector<std::filesystem::path> inputs;
   InputOptions input;
   std::filesystem::path report, junit;
-  bool json = false, throughput = false;
+  bool json = false, throughput = false, statement = false;
+  std::filesystem::path vectors;  // of the statement
   std::string shard;
   double seconds = 0;
   std::int64_t tries = 1500;
@@ -115,8 +120,78 @@ int throughput(const Options& options) {
   return kEqual;
 }
 
+/// What made this sweep another one than the level's own.
+std::vector<std::string> narrowed(const Options& options) {
+  std::vector<std::string> reasons;
+  const auto note = [&](bool given, std::string text) {
+    if (given) reasons.push_back(std::move(text));
+  };
+  note(options.level == 0, "--level 0");
+  note(!options.ops.empty(), fmt::format("--ops {}", fmt::join(options.ops, ",")));
+  note(options.seed != kLevelSeed, fmt::format("--seed {}", options.seed));
+  note(options.only_case >= 0, fmt::format("--case {}", options.only_case));
+  note(!options.shard.empty(), "--shard " + options.shard);
+  note(options.seconds > 0, fmt::format("--time {}", options.seconds));
+  return reasons;
+}
+
+/// [2026-11-30] in UTC.
+std::string today() {
+  const std::chrono::year_month_day day{
+      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()),
+                     static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+}
+
+/// A statement is about one backend, and says all that was asked of it.
+void check_statement(const Options& options) {
+  const auto refuse = [](const char* argument, std::string value, const char* reason) {
+    throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
+                                             .argument = argument,
+                                             .value = std::move(value),
+                                             .reason = reason,
+                                             .member = {},
+                                             .row = {}});
+  };
+  if (options.statement && options.backends.size() != 1)
+    refuse("--statement", fmt::format("{}", options.backends.size()),
+           "is about one backend: name it with --backend");
+  if (options.statement && options.json)
+    refuse("--json", "true", "a statement is text: leave out one of --json and --statement");
+  if (!options.statement && !options.vectors.empty())
+    refuse("--vectors", options.vectors.string(),
+           "is for --statement; `leafproof vectors` runs them by themselves");
+}
+
+/// Prints the statement; the exit code.
+int state(const Options& options, const Verification& verification, const std::string& name,
+          const Backend& backend) {
+  StatementScope scope{.narrowed = narrowed(options),
+                       .faults = verification.faults,
+                       .vectors = {},
+                       .date = today(),
+                       .again = fmt::format("leafproof verify --backend '{}' --level {} --seed {}",
+                                            name, options.level, options.seed)};
+  if (!options.ops.empty()) scope.again += fmt::format(" --ops {}", fmt::join(options.ops, ","));
+  for (const std::string& skip : options.skips) scope.again += " --skip " + skip;
+  if (!options.vectors.empty()) {
+    scope.again += fmt::format(" --vectors '{}'", options.vectors.string());
+    scope.vectors.emplace();
+    for (const auto& file : vector_files(options.vectors)) {
+      const Tally tally = run_vectors(read_vectors(file), backend);
+      scope.vectors->passed += tally.passed;
+      scope.vectors->failed += tally.failed;
+      scope.vectors->not_implemented += tally.not_implemented;
+    }
+  }
+  scope.again += " --statement";
+  std::cout << statement(verification.report, name, scope);
+  return verification.ok && (!scope.vectors || scope.vectors->failed == 0) ? kEqual : kDifferent;
+}
+
 int run(const Options& options) {
   if (options.throughput) return throughput(options);
+  check_statement(options);
   for (const auto& file : {options.report, options.junit})
     if (!file.empty()) check_report("verify", file, options.inputs);
   VerifyOptions verify_options;
@@ -170,6 +245,7 @@ int run(const Options& options) {
   }
   if (!options.junit.empty())
     write_file({"write report", options.junit}, junit_report(report, verification.faults));
+  if (options.statement) return state(options, verification, names.front(), *backends.front());
   std::cout << (options.json ? json_report(report) : text_report(report, terminal_width()));
   return verification.ok ? kEqual : kDifferent;
 }
@@ -230,6 +306,10 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->add_option("--report", options->report, "write the report as one HTML page");
   command->add_option("--junit", options->junit, "write the report as JUnit's XML, for CI systems");
   command->add_flag("--json", options->json, "print the report as JSON");
+  command->add_flag("--statement", options->statement,
+                    "print instead what a paper or a README may state of one backend");
+  command->add_option("--vectors", options->vectors,
+                      "a folder of known answers, run for the statement too");
   command->add_flag(
       "--throughput", options->throughput,
       "measure instead how many cases a second are judged, over a fixed mix (of host, "
@@ -256,6 +336,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       "  leafproof verify --ops refine,coarsen --backend host-sort --level 3 --seed 7\n"
       "  leafproof verify --level 0 --input scan.ply --voxel-size 0.02\n"
       "  leafproof verify --level 3 --shard 2/8 --time 600 --json >part2.json\n"
+      "  leafproof verify --backend host-mask --vectors oracle/vectors --statement\n"
       "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)\n"
       "Of the first failure of a row the smallest case is printed, for `leafproof replay`.");
   command->callback([options, &exit_code] { exit_code = run(*options); });
