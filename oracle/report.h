@@ -21,7 +21,7 @@ struct Row {
   std::string operation, backend, input;  // input: "generated" or a file / scene name
   std::int64_t cases = 0, members = 0, voxels = 0;
   std::int64_t equal = 0, different = 0, not_implemented = 0,
-               refused = 0;                  // refused: by both, alike
+               refused = 0;                  // refused: of the equal ones, by both alike
   std::map<Boundary, std::int64_t> touched;  // cases per class
   /// Cases per class of the ledger (oracle/ledger.h) that the operation may promise, and those that
   /// it promised.

@@ -44,7 +44,7 @@ std::string test_case(const Row& row, const Report& report) {
     xml += fmt::format("      <skipped message=\"not implemented in all {} cases\"/>\n", row.cases);
   }
   xml += fmt::format(
-      "      <system-out>{} cases, {} members, {} voxels; {} equal, {} refused alike, {} not "
+      "      <system-out>{} cases, {} members, {} voxels; {} equal ({} refused alike), {} not "
       "implemented</system-out>\n",
       row.cases, row.members, row.voxels, row.equal, row.refused, row.not_implemented);
   return xml + "    </testcase>\n";

@@ -20,7 +20,7 @@ struct Sum {
     not_implemented += row.not_implemented;
   }
   std::string text() const {
-    return fmt::format("{} cases: {} equal, {} refused alike, {} different, {} not implemented",
+    return fmt::format("{} cases: {} equal ({} refused alike), {} different, {} not implemented",
                        cases, equal, refused, different, not_implemented);
   }
 };
