@@ -281,7 +281,7 @@ class RowOfItems {
         row_.classes[std::string(case_classes()[i].name)] += slot.classes[i];
     if (judged.outcome == Outcome::Equal) {
       ++row_.equal;
-      if (slot.refused && judged.outcome == Outcome::Equal) ++row_.refused;
+      if (slot.refused) ++row_.refused;
     } else {
       ++row_.different;
     }
