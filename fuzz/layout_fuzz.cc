@@ -2,7 +2,10 @@
 // smallest non-empty grid has 305 kB, mostly zeros, so raw bytes would find nothing.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "fuzz/target.h"
@@ -43,29 +46,65 @@ const Seed& seed(std::size_t which) {
   return seeds[which % seeds.size()];
 }
 
+/// Exactly as long as it must be, so that the sanitizer sees one byte too far; aligned as a buffer
+/// of grids is.
+std::shared_ptr<std::byte[]> copy_of(std::span<const std::byte> bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 32, bytes.size()) != 0) throw std::bad_alloc();
+  if (!bytes.empty()) std::memcpy(memory, bytes.data(), bytes.size());
+  return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
+}
+
+/// The buffer of a seed with patches, which are taken back when it ends: a copy for every input
+/// would take longer than all that is asked of it.
+class Patched {
+ public:
+  explicit Patched(const Seed& base) : base_(base.buffer.bytes) {
+    static std::map<const Seed*, std::shared_ptr<std::byte[]>> copies;
+    auto& copy = copies[&base];
+    if (!copy) copy = copy_of(base_);
+    bytes_ = copy;
+  }
+  ~Patched() {
+    for (const auto& [place, width] : patches_)
+      std::memcpy(bytes_.get() + place, base_.data() + place, width);
+  }
+  Patched(const Patched&) = delete;
+  Patched& operator=(const Patched&) = delete;
+
+  void patch(std::size_t place, std::size_t width, std::uint64_t value) {
+    if (place + width > base_.size()) return;
+    std::memcpy(bytes_.get() + place, &value, width);
+    patches_.emplace_back(place, width);
+  }
+  const std::shared_ptr<std::byte[]>& bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> base_;
+  std::shared_ptr<std::byte[]> bytes_;
+  std::vector<std::pair<std::size_t, std::size_t>> patches_;
+};
+
 void run(Bytes input) {
   const Seed& base = seed(input.choice(4));
-  // Aligned as a buffer of grids is, and exactly as long: the sanitizer sees one byte too far.
+  Patched patched(base);
   std::size_t size = base.buffer.bytes.size();
-  const std::shared_ptr<std::byte[]> bytes(static_cast<std::byte*>(std::aligned_alloc(32, size)),
-                                           [](std::byte* p) { std::free(p); });
-  std::memcpy(bytes.get(), base.buffer.bytes.data(), size);
   while (!input.empty()) {
     const std::size_t width = std::array<std::size_t, 5>{1, 2, 4, 8, 0}[input.choice(5)];
     const std::size_t place =
         base.places[input.next<std::uint16_t>() % base.places.size()] + input.choice(8);
-    if (width == 0) {
+    if (width == 0)
       size = std::min(size, place);  // truncated here
-    } else if (place + width <= base.buffer.bytes.size()) {
-      const auto value = input.next<std::uint64_t>();
-      std::memcpy(bytes.get() + place, &value, width);
-    }
+    else
+      patched.patch(place, width, input.next<std::uint64_t>());
   }
-  const GridBuffer patched{bytes, {bytes.get(), size}, base.buffer.offsets};
-  may_refuse([&] { batch_of(read_layout(patched)); });
-  may_refuse([&] { grids_in(bytes, patched.bytes); });
+  const bool whole = size == base.buffer.bytes.size();
+  const auto bytes = whole ? patched.bytes() : copy_of({patched.bytes().get(), size});
+  const GridBuffer grids{bytes, {bytes.get(), size}, base.buffer.offsets};
+  may_refuse([&] { batch_of(read_layout(grids)); });
+  may_refuse([&] { grids_in(bytes, grids.bytes); });
   // Never throws, and never calls a buffer equal that it would not read.
-  const Verdict verdict = compare(base.layout, patched, Profile::Layout);
+  const Verdict verdict = compare(base.layout, grids, Profile::Layout);
   if (!verdict.ok() && !verdict.first) finding("different, without a first difference");
 }
 

@@ -24,6 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace leafproof::fuzz {
 
+/// What a target answers to bytes that are no input of it: libFuzzer keeps none of those, and the
+/// replaying main fails, because a corpus must not rot.
+constexpr int kNoInput = -1;
+
 /// Ends the process so that the input counts as a finding, with a sentence.
 [[noreturn]] inline void finding(const std::string& what) {
   std::fprintf(stderr, "finding: %s\n", what.c_str());
