@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # What the scripts of this folder share: where things are, and which targets there are. Sourced.
 root=$(dirname "$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")")
 build=${LEAFPROOF_FUZZ_BUILD:-$root/build-fuzz}

@@ -5,6 +5,7 @@
 # the same code, the smallest first. What is in fuzz/corpus stays; regressions are left alone.
 # Prints how many inputs each target has before and after.
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
 source "$(dirname "$(realpath "$0")")/common.sh"
 [[ ${1:-} != --help && ${1:-} != -h ]] || { help; exit; }
 targets=("$@")

@@ -5,6 +5,7 @@
 # result is. Of a target that takes cases, only smaller cases are tried; `leafproof replay --shrink
 # FILE` goes further where a backend differs from the reference.
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
 source "$(dirname "$(realpath "$0")")/common.sh"
 [[ ${1:-} != --help && ${1:-} != -h ]] || { help; exit; }
 (($# == 2 || $# == 3)) || fail "takes a target and a file (--help)"

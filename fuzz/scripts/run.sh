@@ -5,7 +5,8 @@
 # (default: one for each core), all of them unless --target names some. `./leafproof fuzz` builds
 # them first and then calls this.
 #
-#   --target T    topology, conv, ...; may be repeated. --list prints all names.
+#   --target T    topology, conv, ...; may be repeated. --list prints all names; --programs, first
+#                 of all, those of the programs that the other arguments ask for.
 #   --time S      seconds for each target
 #   --jobs N      targets at once
 #   --seed N      libFuzzer's seed, to run the same again (default 0: another one every time)
@@ -15,9 +16,14 @@
 # fuzz/regressions/candidates/T/FILE, with a line that replays it.
 # Exit code: 0 nothing found, 1 something was, 2 it could not be run.
 set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
 source "$(dirname "$(realpath "$0")")/common.sh"
 
-targets=() seconds=60 jobs=$(nproc) seed=0
+targets=() seconds=60 jobs=$(nproc) seed=0 only_names=
+if [[ ${1:-} == --programs ]]; then
+  only_names=yes
+  shift
+fi
 while (($#)); do
   case $1 in
     --help | -h) help; exit ;;
@@ -42,6 +48,10 @@ while (($#)); do
 done
 ((${#targets[@]})) || mapfile -t targets < <(all_targets)
 ((jobs > 0 && seconds > 0)) || fail "--jobs and --time must be positive"
+if [[ $only_names ]]; then
+  printf '%s_fuzz\n' "${targets[@]}"
+  exit
+fi
 for target in "${targets[@]}"; do program "$target" >/dev/null; done
 
 candidates=$root/fuzz/regressions/candidates
@@ -53,7 +63,7 @@ run_target() {
   local target=$1 grown=$build/fuzz-corpus/$1 arguments=()
   mkdir -p "$grown" "$candidates/$target"
   mapfile -t arguments < <(options "$target"; printf '%s\n' "$grown"; known "$target")
-  "$(program "$target")" -max_total_time="$seconds" -seed="$seed" -timeout=60 -rss_limit_mb=4096 \
+  "$(program "$target")" -max_total_time="$seconds" -seed="$seed" -timeout=300 -rss_limit_mb=4096 \
     -print_final_stats=1 -artifact_prefix="$candidates/$target/" "${arguments[@]}" \
     >"$logs/$target.log" 2>&1
 }
@@ -70,7 +80,7 @@ report() { # TARGET EXIT-CODE
     "$( (($2 == 0)) && echo ok || echo "FINDING (exit code $2)")"
   (($2)) || return 0
   artifact=$(sed -n "s/.*Test unit written to //p" "$logs/$target.log" | tail -n 1)
-  grep -m 1 -E 'finding:|ERROR:|runtime error:|deadly signal' "$logs/$target.log" | cut -c -400 || true
+  grep -m 1 -E 'finding:|ERROR:|runtime error:' "$logs/$target.log" | cut -c -400 || true
   echo "  all of it: $logs/$target.log"
   if [[ -z $artifact ]]; then
     echo "  no input was kept: the engine itself ended (see the log)"
