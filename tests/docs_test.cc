@@ -34,6 +34,11 @@ const std::map<std::string, std::string> kNotRun{
     {"cmake -S docs/example", "install_consumer.sh does"},
     {"cmake --build /tmp/example", "install_consumer.sh does"},
     {"/tmp/example/", "install_consumer.sh does"},
+    {"./leafproof fuzz", "builds with sanitizers, and fuzzes for minutes"},
+    {"build-fuzz/bin/", "a program of ./leafproof fuzz"},
+    {"fuzz/scripts/minimise.sh", "needs a finding"},
+    {"fuzz/scripts/coverage.sh", "builds for half an hour"},
+    {"fuzz/oss-fuzz/check.sh", "builds for half an hour"},
     {"LEAFPROOF_PRESET=", "builds with another compiler or its sanitizers; the gate does"},
 };
 /// A command by itself, whole: the gate runs it.
