@@ -4,7 +4,8 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&  \
+    !defined(LEAFPROOF_ONE_INSTRUCTION_SET)  // for builds that are compiled often
 #define LEAFPROOF_INSTRUCTION_SETS 1
 #endif
 #if defined(__has_feature)  // sanitizers watch the code that every CPU runs

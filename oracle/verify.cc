@@ -60,6 +60,10 @@ struct Slot {
   bool refused = false;
   std::vector<Judged> judged;  // per backend; none where time was over
   bool ran() const { return !judged.empty(); }
+  bool differs() const {
+    return std::any_of(judged.begin(), judged.end(),
+                       [](const Judged& j) { return j.outcome == Outcome::Different; });
+  }
 };
 
 bool asked(const Scene* scene, const Backend& backend) {
@@ -153,6 +157,7 @@ std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& referen
       if (options.seconds && clock() - start >= *options.seconds) break;
       try {
         slots[i] = run(items[i], options.seed, reference, backends);
+        if (options.fail_fast && slots[i].differs()) next = items.size();
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failed) failed = std::current_exception();
@@ -287,7 +292,8 @@ class RowOfItems {
     }
   }
 
-  std::vector<std::string> faults(const VerifyOptions& options, bool generated) {
+  /// `cut_short`: stopped at a first difference, so that this row may lack cases.
+  std::vector<std::string> faults(const VerifyOptions& options, bool generated, bool cut_short) {
     std::vector<std::string> faults;
     const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
     if (skipped(options.skips, op_, row_.backend)) return faults;
@@ -298,6 +304,7 @@ class RowOfItems {
     // Of a backend with a stated limit only the rest is promised.
     const bool limited = row_.not_implemented > unimplemented_;
     const std::int64_t compared = row_.equal + row_.different;
+    if (cut_short) return faults;
     if (compared == 0 && unimplemented_ == 0 && (generated || !limited))
       faults.push_back(who + ": nothing was compared");
     if (!generated || options.only_case || options.shard.parts > 1 || limited || compared == 0)
@@ -345,6 +352,11 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
   std::vector<const Scene*> inputs{nullptr};
   for (const Scene& scene : scenes) inputs.push_back(&scene);
   bool equal = true;
+  const auto ran = std::count_if(slots.begin(), slots.end(), [](const Slot& s) { return s.ran(); });
+  const auto left = static_cast<std::int64_t>(items.size()) - ran;
+  const bool cut_short =
+      options.fail_fast && left > 0 &&
+      std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.differs(); });
   for (const Scene* scene : inputs)
     for (const Op op : options.ops)
       for (std::size_t b = 0; b < backends.size(); ++b) {
@@ -367,15 +379,15 @@ Verification verify(const Backend& reference, const std::vector<const Backend*>&
                                                  kept == 1 ? options.shrink_tries : 0));
         }
         if (!listed) continue;
-        for (auto& fault : row.faults(options, scene == nullptr))
+        for (auto& fault : row.faults(options, scene == nullptr, cut_short))
           result.faults.push_back(std::move(fault));
         report.rows.push_back(row.row());
       }
-  const auto ran = std::count_if(slots.begin(), slots.end(), [](const Slot& s) { return s.ran(); });
-  if (static_cast<std::size_t>(ran) < items.size())
-    report.notes.push_back(fmt::format("NOT TESTED: {} of {} cases: {} s were over",
-                                       items.size() - static_cast<std::size_t>(ran), items.size(),
-                                       *options.seconds));
+  if (left > 0)
+    report.notes.push_back(
+        fmt::format("NOT TESTED: {} of {} cases: {}", left, items.size(),
+                    cut_short ? "one differed, and was to be the last (--fail-fast)"
+                              : fmt::format("{} s were over", options.seconds.value_or(0))));
   if (options.shard.parts > 1)
     report.notes.push_back(
         fmt::format("part {} of {} of a sweep: it promises no class of cases, their union does",

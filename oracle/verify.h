@@ -44,6 +44,7 @@ struct VerifyOptions {
   } shard;
   std::optional<double> seconds;     // begin no case after so many; what is left out is noted
   std::function<double()> clock;     // tells `seconds`, from any thread; empty: the machine's
+  bool fail_fast = false;            // begin none after the first difference; likewise
   std::int64_t shrink_tries = 1500;  // on the first failure of a row; 0: it is not shrunk
   int threads = 2;        // at most, 4 per processor; the verdicts are the same for any number
   int kept_failures = 3;  // per row

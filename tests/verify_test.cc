@@ -369,6 +369,33 @@ TEST(Verify, TimeEndsASweepAndSaysWhatItLeftOut) {
   EXPECT_FALSE(judge(perfect, with).ok) << "nothing was compared";
 }
 
+TEST(Verify, FailFastBeginsNoCaseAfterTheFirstThatDiffers) {
+  const Faulty faulty("faulty", [](const Case& question, Answer a) {
+    return question.op == Op::Merge ? Answer(NotImplemented{"broken"}) : std::move(a);
+  });
+  const Faulty wrong("wrong", [](const Case&, Answer a) {
+    return with_batch(std::move(a), [](Batch& b) { b.members.emplace_back(); });
+  });
+  VerifyOptions with = options({Op::Refine, Op::Merge}, 1000);
+  with.threads = 1;
+  with.fail_fast = true;
+  const Verification first = judge(wrong, with);
+  EXPECT_FALSE(first.ok);
+  EXPECT_TRUE(first.faults.empty()) << "what was left out is no fault of its own";
+  ASSERT_EQ(first.report.rows.size(), 2u);
+  EXPECT_EQ(first.report.rows[0].different, 1);
+  EXPECT_EQ(first.report.rows[0].cases, 1);
+  EXPECT_EQ(first.report.rows[1].cases, 0);
+  EXPECT_TRUE(std::any_of(first.report.notes.begin(), first.report.notes.end(), [](auto& note) {
+    return note.find("1999 of 2000 cases: one differed") != std::string::npos;
+  }));
+  // Without a difference nothing is left out.
+  with.cases = 20;
+  const Verification whole = judge(faulty, with);
+  EXPECT_EQ(whole.report.rows[0].equal, 20);
+  EXPECT_FALSE(whole.ok) << "not implemented";
+}
+
 TEST(Verify, TheFirstFailureOfARowIsShrunk) {
   const Faulty faulty("faulty", [](const Case&, Answer a) {
     return with_batch(std::move(a), [](Batch& b) {

@@ -31,7 +31,7 @@ struct Options {
   std::vector<std::filesystem::path> inputs;
   InputOptions input;
   std::filesystem::path report, junit;
-  bool json = false, throughput = false, statement = false;
+  bool json = false, throughput = false, statement = false, fail_fast = false;
   std::filesystem::path vectors;  // of the statement
   std::string shard;
   double seconds = 0;
@@ -131,6 +131,7 @@ std::vector<std::string> narrowed(const Options& options) {
   note(options.seed != kLevelSeed, fmt::format("--seed {}", options.seed));
   note(options.only_case >= 0, fmt::format("--case {}", options.only_case));
   note(!options.shard.empty(), "--shard " + options.shard);
+  note(options.fail_fast, "--fail-fast");
   note(options.seconds > 0, fmt::format("--time {}", options.seconds));
   return reasons;
 }
@@ -203,6 +204,7 @@ int run(const Options& options) {
   verify_options.skips = parse_skips(options.skips);
   verify_options.threads = options.threads;
   verify_options.shrink_tries = options.tries;
+  verify_options.fail_fast = options.fail_fast;
   verify_options.shard = parse_shard(options.shard);
   if (options.seconds > 0) verify_options.seconds = options.seconds;
 
@@ -320,6 +322,8 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->add_option("--time", options->seconds,
                    "begin no case after so many seconds; what was left out is said")
       ->check(CLI::PositiveNumber);
+  command->add_flag("--fail-fast", options->fail_fast,
+                    "begin no case after the first that differs; what was left out is said");
   command
       ->add_option("--tries", options->tries,
                    "cases that may be judged to make a row's first failure small; 0: it is shown "
