@@ -1,5 +1,6 @@
 // Work items (a generated case, or a pass on a scene) run on a few threads, each into its own slot;
-// the slots are added up afterwards in order, so that the report does not depend on the threads.
+// the slots are added up in order, some thousands at a time, so that the report depends neither on
+// the threads nor on how a sweep was cut into parts.
 #include "oracle/verify.h"
 
 #include <fmt/format.h>
@@ -8,17 +9,21 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
+#include <tuple>
 
 #include "oracle/generate.h"
 #include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/ledger.h"
 #include "oracle/smallest.h"
+#include "oracle/tally.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -35,6 +40,7 @@ struct Item {
   std::uint64_t number = 0;      // of a generated case
   const Scene* scene = nullptr;  // or a pass on a scene
   const ScenePass* pass = nullptr;
+  std::int64_t place = 0;  // among all items of the sweep
 };
 
 /// What one backend made of one item.
@@ -106,13 +112,22 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
   return slot;
 }
 
+/// Those of the part: of all items every so-manieth.
 std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions& options) {
   std::vector<Item> items;
+  std::int64_t place = 0;  // among all
+  const auto add = [&](const Item& item) {
+    if (place % options.shard.parts == options.shard.part - 1) {
+      items.push_back(item);
+      items.back().place = place;
+    }
+    ++place;
+  };
   // The long ones first, so that the threads end together.
   for (const Scene& scene : scenes)
     for (const ScenePass& pass : scene_passes())
       if (std::find(options.ops.begin(), options.ops.end(), pass.op) != options.ops.end())
-        items.push_back({pass.op, 0, &scene, &pass});
+        add({pass.op, 0, &scene, &pass});
   // The operations take turns, so that all have their part of a bounded time.
   const auto cases_of = [&](Op op) -> std::int64_t {
     if (options.only_case) return 1;
@@ -124,13 +139,8 @@ std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions
   for (std::int64_t i = 0; i < most; ++i)
     for (const Op op : options.ops)
       if (i < cases_of(op))
-        items.push_back({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
-  // The part of a sweep: every so-manieth of all.
-  std::vector<Item> part;
-  for (std::size_t i = 0; i < items.size(); ++i)
-    if (static_cast<std::int64_t>(i) % options.shard.parts == options.shard.part - 1)
-      part.push_back(items[i]);
-  return part;
+        add({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
+  return items;
 }
 
 /// No more than there is work for, and at most four per processor: more only cost memory.
@@ -140,44 +150,44 @@ int workers(int asked, std::size_t items) {
                                     static_cast<std::size_t>(most)}));
 }
 
-std::vector<Slot> run_all(const std::vector<Item>& items, const Backend& reference,
-                          const std::vector<const Backend*>& backends,
-                          const VerifyOptions& options) {
-  std::vector<Slot> slots(items.size());
-  const auto clock = options.clock ? options.clock : [] {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-  };
-  const double start = options.seconds ? clock() : 0;
-  std::atomic<std::size_t> next{0};
-  std::int64_t done = 0;
+/// The items from `begin` on, at most `most` of them: those that there was time for, which are the
+/// first. `over` tells whether time is over, `done` is called after each.
+std::vector<Slot> run_some(const std::vector<Item>& items, std::size_t begin, std::size_t most,
+                           const Backend& reference, const std::vector<const Backend*>& backends,
+                           const VerifyOptions& options, const std::function<bool()>& over,
+                           const std::function<void()>& done) {
+  const std::size_t end = begin + std::min(most, items.size() - begin);
+  std::vector<Slot> slots(end - begin);
+  std::atomic<std::size_t> next{begin};
   std::exception_ptr failed;
   std::mutex mutex;  // of `done` and `failed`
   const auto work = [&] {
-    for (std::size_t i; (i = next++) < items.size();) {
-      if (options.seconds && clock() - start >= *options.seconds) break;
+    while (!over()) {  // asked first: what is taken is run
+      const std::size_t i = next++;
+      if (i >= end) break;
       try {
-        slots[i] = run(items[i], options.seed, reference, backends);
-        if (options.fail_fast && slots[i].differs()) next = items.size();
+        slots[i - begin] = run(items[i], options.seed, reference, backends);
+        if (options.fail_fast && slots[i - begin].differs()) next = end;
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failed) failed = std::current_exception();
-        next = items.size();
+        next = end;
       }
       const std::lock_guard lock(mutex);
-      ++done;
-      if (options.progress) options.progress(done, static_cast<std::int64_t>(items.size()));
+      done();
     }
   };
   {
     std::vector<std::jthread> threads;  // joined whatever happens
     try {
-      for (int i = 1; i < workers(options.threads, items.size()); ++i) threads.emplace_back(work);
+      for (int i = 1; i < workers(options.threads, slots.size()); ++i) threads.emplace_back(work);
     } catch (const std::system_error&) {
       // The system gives no more threads: those that there are, and this one, judge all the same.
     }
     work();
   }
   if (failed) std::rethrow_exception(failed);
+  while (!slots.empty() && !slots.back().ran()) slots.pop_back();
   return slots;
 }
 
@@ -260,76 +270,105 @@ constexpr Boundary kBoundaries[] = {Boundary::RootTile,    Boundary::Lower,
                                     Boundary::Leaf,        Boundary::NegativeOctant,
                                     Boundary::EmptyMember, Boundary::Range};
 
-/// Adds up one row, and says what it leaves to be desired.
-class RowOfItems {
- public:
-  RowOfItems(Op op, const Backend& backend, std::string input) : op_(op) {
-    row_.operation = to_string(op);
-    row_.backend = backend.name();
-    row_.input = std::move(input);
+void add(const Slot& slot, const Judged& judged, std::int64_t place, RowTally& tally) {
+  Row& row = tally.row;
+  ++row.cases;
+  row.seconds += judged.seconds;
+  if (judged.outcome == Outcome::NotImplemented) {
+    ++row.not_implemented;
+    if (judged.stated_limit || tally.unimplemented++ > 0) return;
+    tally.why = fmt::format("{}: {}", slot.case_id, judged.verdict->reason);
+    tally.why_at = place;
+    return;
   }
-
-  void add(const Slot& slot, const Judged& judged) {
-    ++row_.cases;
-    row_.seconds += judged.seconds;
-    if (judged.outcome == Outcome::NotImplemented) {
-      ++row_.not_implemented;
-      if (judged.stated_limit) return;
-      if (unimplemented_++ == 0) why_ = fmt::format("{}: {}", slot.case_id, judged.verdict->reason);
-      return;
-    }
-    row_.members += judged.members;
-    row_.voxels += judged.voxels;
-    for (const Boundary boundary : slot.touched) ++row_.touched[boundary];
-    for (std::size_t i = 0; i < case_classes().size(); ++i)
-      if (case_classes()[i].one_in(op_) > 0)
-        row_.classes[std::string(case_classes()[i].name)] += slot.classes[i];
-    if (judged.outcome == Outcome::Equal) {
-      ++row_.equal;
-      if (slot.refused) ++row_.refused;
-    } else {
-      ++row_.different;
-    }
+  row.members += judged.members;
+  row.voxels += judged.voxels;
+  for (const Boundary boundary : slot.touched) ++row.touched[boundary];
+  for (std::size_t i = 0; i < case_classes().size(); ++i)
+    if (case_classes()[i].one_in(tally.op) > 0)
+      row.classes[std::string(case_classes()[i].name)] += slot.classes[i];
+  if (judged.outcome == Outcome::Equal) {
+    ++row.equal;
+    if (slot.refused) ++row.refused;
+  } else {
+    ++row.different;
   }
+}
 
-  /// `cut_short`: stopped at a first difference, so that this row may lack cases.
-  std::vector<std::string> faults(const VerifyOptions& options, bool generated, bool cut_short) {
-    std::vector<std::string> faults;
-    const std::string who = fmt::format("{} on {}, {}", row_.operation, row_.backend, row_.input);
-    if (skipped(options.skips, op_, row_.backend)) return faults;
-    if (unimplemented_ > 0)
-      faults.push_back(
-          fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
-                      unimplemented_, row_.cases, why_));
-    // Of a backend with a stated limit only the rest is promised.
-    const bool limited = row_.not_implemented > unimplemented_;
-    const std::int64_t compared = row_.equal + row_.different;
-    if (cut_short) return faults;
-    if (compared == 0 && unimplemented_ == 0 && (generated || !limited))
-      faults.push_back(who + ": nothing was compared");
-    if (!generated || options.only_case || options.shard.parts > 1 || limited || compared == 0)
-      return faults;
-    const auto promise = [&](std::string_view name, bool reached) {
-      if (!reached)
-        faults.push_back(fmt::format("{}: no case reached the class \"{}\"", who, name));
-    };
-    for (const Boundary boundary : kBoundaries)
-      promise(to_string(boundary), row_.touched.contains(boundary));
-    const Classes classes = promised(op_, row_.cases);
-    for (std::size_t i = 0; i < case_classes().size(); ++i) {
-      if (!classes[i]) continue;
-      row_.promised.emplace_back(case_classes()[i].name);
-      promise(row_.promised.back(), row_.classes[row_.promised.back()] > 0);
-    }
+/// What a row leaves to be desired; notes in it what it promised.
+std::vector<std::string> faults_of(const Tally& tally, const RowTally& sums, Row& row) {
+  std::vector<std::string> faults;
+  const Sweep& sweep = tally.sweep;
+  const std::string who = fmt::format("{} on {}, {}", row.operation, row.backend, row.input);
+  if (skipped(sweep.skips, sums.op, row.backend)) return faults;
+  if (sums.unimplemented > 0)
+    faults.push_back(
+        fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
+                    sums.unimplemented, row.cases, sums.why));
+  // Of a backend with a stated limit only the rest is promised.
+  const bool limited = row.not_implemented > sums.unimplemented;
+  const std::int64_t compared = row.equal + row.different;
+  if (tally.cut_short) return faults;  // this row may lack cases
+  if (compared == 0 && sums.unimplemented == 0 && (sums.generated || !limited))
+    faults.push_back(who + ": nothing was compared");
+  if (!sums.generated || sweep.only_case || tally.shard.parts > 1 || limited || compared == 0)
     return faults;
+  const auto promise = [&](std::string_view name, bool reached) {
+    if (!reached) faults.push_back(fmt::format("{}: no case reached the class \"{}\"", who, name));
+  };
+  for (const Boundary boundary : kBoundaries)
+    promise(to_string(boundary), row.touched.contains(boundary));
+  const Classes classes = promised(sums.op, row.cases);
+  for (std::size_t i = 0; i < case_classes().size(); ++i) {
+    if (!classes[i]) continue;
+    row.promised.emplace_back(case_classes()[i].name);
+    promise(row.promised.back(), row.classes[row.promised.back()] > 0);
   }
-  const Row& row() const { return row_; }
+  return faults;
+}
 
- private:
-  Op op_;
-  Row row_;
-  std::int64_t unimplemented_ = 0;  // beyond stated limits
-  std::string why_;
+/// Which input it is, as far as another one is unlikely to be taken for it.
+std::string identity_of(const Scene& scene) {
+  std::uint64_t hash = 0xcbf29ce484222325u, voxels = 0;  // FNV-1a, of 64 bits
+  const auto mix = [&](std::int64_t n) {
+    for (int shift = 0; shift < 64; shift += 8)
+      hash = (hash ^ ((static_cast<std::uint64_t>(n) >> shift) & 255u)) * 0x100000001b3u;
+  };
+  for (const auto& member : scene.batch.members) {
+    mix(static_cast<std::int64_t>(member.size()));
+    voxels += member.size();
+    for (const Voxel& v : member)
+      for (const std::int32_t c : {v.x, v.y, v.z}) mix(c);
+  }
+  return fmt::format("{}: {} voxels, {:016x}", scene.name, voxels, hash);
+}
+
+/// The rows of a sweep, and where that of an item on a backend (by place) is.
+struct Rows {
+  std::vector<RowTally> sums;
+  std::map<std::tuple<const Scene*, Op, std::size_t>, std::size_t> places;
+
+  Rows(const std::vector<const Backend*>& backends, const std::vector<Scene>& scenes,
+       const VerifyOptions& options) {
+    std::vector<const Scene*> inputs;
+    if (options.level > 0 || options.only_case) inputs.push_back(nullptr);  // generated cases
+    for (const Scene& scene : scenes) inputs.push_back(&scene);
+    for (const Scene* scene : inputs)
+      for (const Op op : options.ops)
+        for (std::size_t b = 0; b < backends.size(); ++b) {
+          if (!asked(scene, *backends[b])) continue;
+          if (!places.try_emplace({scene, op, b}, sums.size()).second) continue;
+          RowTally& tally = sums.emplace_back();
+          tally.op = op;
+          tally.generated = scene == nullptr;
+          tally.row.operation = to_string(op);
+          tally.row.backend = backends[b]->name();
+          tally.row.input = scene == nullptr ? "generated" : scene->name;
+        }
+  }
+  std::size_t of(const Item& item, std::size_t backend) const {
+    return places.at({item.scene, item.op, backend});
+  }
 };
 
 }  // namespace
@@ -338,66 +377,137 @@ bool is_stated_limit(std::string_view backend, const NotImplemented& answer) {
   return backend == "brute_force" && answer.reason.find("does not suffice") != std::string::npos;
 }
 
-Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
-                    const std::vector<Scene>& scenes, const VerifyOptions& options) {
+Sweep sweep_of(const std::vector<const Backend*>& backends, const std::vector<Scene>& scenes,
+               const VerifyOptions& options) {
   check(options, backends);
-  const auto start = Clock::now();
-  const std::vector<Item> items = items_of(scenes, options);
-  const std::vector<Slot> slots = run_all(items, reference, backends, options);
+  Sweep sweep;
+  sweep.version = options.version;
+  sweep.notes = options.notes;
+  sweep.ops = options.ops;
+  for (const Backend* backend : backends) sweep.backends.emplace_back(backend->name());
+  for (const Scene& scene : scenes) sweep.inputs.push_back(identity_of(scene));
+  sweep.level = options.level;
+  sweep.seed = options.seed;
+  sweep.cases = options.cases;
+  sweep.only_case = options.only_case;
+  sweep.skips = options.skips;
+  sweep.shrink_tries = options.shrink_tries;
+  sweep.kept_failures = options.kept_failures;
+  return sweep;
+}
 
+Tally judge_part(const Backend& reference, const std::vector<const Backend*>& backends,
+                 const std::vector<Scene>& scenes, const VerifyOptions& options,
+                 std::optional<Tally> before, const std::function<void(const Tally&)>& keep) {
+  constexpr std::size_t kAtOnce = 4096;
+  const auto start = Clock::now();
+  Tally tally;
+  tally.sweep = sweep_of(backends, scenes, options);
+  tally.shard = options.shard;
+  const std::vector<Item> items = items_of(scenes, options);
+  tally.items = static_cast<std::int64_t>(items.size());
+
+  Rows rows(backends, scenes, options);
+  for (const Item& item : items)
+    for (std::size_t b = 0; b < backends.size(); ++b)
+      if (asked(item.scene, *backends[b])) ++rows.sums[rows.of(item, b)].items;
+  tally.rows = std::move(rows.sums);
+  if (before) {
+    const std::string other = difference_of(tally.sweep, before->sweep);
+    const bool same_part = before->shard.part == tally.shard.part &&
+                           before->shard.parts == tally.shard.parts &&
+                           before->items == tally.items && before->rows.size() == tally.rows.size();
+    if (!other.empty() || !same_part)
+      throw Error(ErrorKind::InvalidArgument,
+                  {.operation = "verify",
+                   .argument = "result",
+                   .value = same_part ? other : "another part",
+                   .reason = "what was kept of this part is of another sweep",
+                   .member = {},
+                   .row = {}});
+    tally = *std::move(before);
+    tally.limit.reset();
+  }
+
+  const auto clock = options.clock ? options.clock : [] {
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  };
+  const double begun = options.seconds ? clock() : 0;
+  const auto over = [&] { return options.seconds && clock() - begun >= *options.seconds; };
+  std::int64_t shown = tally.done;
+  const auto progress = [&] {
+    if (options.progress) options.progress(++shown, tally.items);
+  };
+  const double earlier = tally.seconds;
+  while (!tally.complete()) {
+    const auto begin = static_cast<std::size_t>(tally.done);
+    const auto slots =
+        run_some(items, begin, kAtOnce, reference, backends, options, over, progress);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const Item& item = items[begin + i];
+      for (std::size_t b = 0; b < backends.size(); ++b) {
+        if (!asked(item.scene, *backends[b])) continue;
+        RowTally& sums = tally.rows[rows.of(item, b)];
+        const Judged& judged = slots[i].judged[b];
+        add(slots[i], judged, item.place, sums);
+        if (judged.outcome != Outcome::Different ||
+            static_cast<int>(sums.failures.size()) >= options.kept_failures)
+          continue;
+        sums.failures.emplace_back(item.place,
+                                   failure_of(item, judged, reference, *backends[b], options.seed,
+                                              sums.failures.empty() ? options.shrink_tries : 0));
+      }
+    }
+    tally.done += static_cast<std::int64_t>(slots.size());
+    tally.seconds = earlier + seconds_since(start);
+    tally.cut_short =
+        options.fail_fast && !tally.complete() &&
+        std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.differs(); });
+    const bool stopped = tally.cut_short || (!tally.complete() && over());
+    if (stopped) tally.limit = options.seconds;
+    if (keep) keep(tally);
+    if (stopped) break;
+  }
+  return tally;
+}
+
+Verification conclude(const Tally& tally) {
   Verification result;
   Report& report = result.report;
-  report.seed = options.seed;
-  report.level = options.level;
-  std::vector<const Scene*> inputs{nullptr};
-  for (const Scene& scene : scenes) inputs.push_back(&scene);
+  report.version = tally.sweep.version;
+  report.seed = tally.sweep.seed;
+  report.level = tally.sweep.level;
+  report.notes = tally.sweep.notes;
+  report.seconds = tally.seconds;
   bool equal = true;
-  const auto ran = std::count_if(slots.begin(), slots.end(), [](const Slot& s) { return s.ran(); });
-  const auto left = static_cast<std::int64_t>(items.size()) - ran;
-  const bool cut_short =
-      options.fail_fast && left > 0 &&
-      std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.differs(); });
-  for (const Scene* scene : inputs)
-    for (const Op op : options.ops)
-      for (std::size_t b = 0; b < backends.size(); ++b) {
-        if (scene == nullptr && options.level == 0 && !options.only_case) continue;
-        if (!asked(scene, *backends[b])) continue;
-        RowOfItems row(op, *backends[b], scene == nullptr ? "generated" : scene->name);
-        int kept = 0;
-        bool listed = options.shard.parts == 1;  // a part need not have items of every row
-        for (std::size_t i = 0; i < items.size(); ++i) {
-          if (items[i].op != op || items[i].scene != scene) continue;
-          listed = true;
-          if (!slots[i].ran()) continue;
-          const Judged& judged = slots[i].judged[b];
-          row.add(slots[i], judged);
-          if (judged.outcome != Outcome::Different) continue;
-          equal = false;
-          if (kept++ < options.kept_failures)
-            report.failures.push_back(failure_of(items[i], judged, reference, *backends[b],
-                                                 options.seed,
-                                                 kept == 1 ? options.shrink_tries : 0));
-        }
-        if (!listed) continue;
-        for (auto& fault : row.faults(options, scene == nullptr, cut_short))
-          result.faults.push_back(std::move(fault));
-        report.rows.push_back(row.row());
-      }
-  if (left > 0)
+  for (const RowTally& sums : tally.rows) {
+    equal = equal && sums.row.different == 0;
+    for (const auto& [place, failure] : sums.failures) report.failures.push_back(failure);
+    // A part need not have items of every row.
+    if (tally.shard.parts > 1 && sums.items == 0) continue;
+    Row row = sums.row;
+    for (auto& fault : faults_of(tally, sums, row)) result.faults.push_back(std::move(fault));
+    report.rows.push_back(std::move(row));
+  }
+  if (!tally.complete())
     report.notes.push_back(
-        fmt::format("NOT TESTED: {} of {} cases: {}", left, items.size(),
-                    cut_short ? "one differed, and was to be the last (--fail-fast)"
-                              : fmt::format("{} s were over", options.seconds.value_or(0))));
-  if (options.shard.parts > 1)
+        fmt::format("NOT TESTED: {} of {} cases: {}", tally.items - tally.done, tally.items,
+                    tally.cut_short ? "one differed, and was to be the last (--fail-fast)"
+                                    : fmt::format("{} s were over", tally.limit.value_or(0))));
+  if (tally.shard.parts > 1)
     report.notes.push_back(
         fmt::format("part {} of {} of a sweep: it promises no class of cases, their union does",
-                    options.shard.part, options.shard.parts));
+                    tally.shard.part, tally.shard.parts));
   if (report.rows.empty())
     result.faults.push_back("no generated cases and no input: nothing to do");
   for (const auto& fault : result.faults) report.notes.push_back("FAILED: " + fault);
-  report.seconds = seconds_since(start);
   result.ok = equal && result.faults.empty();
   return result;
+}
+
+Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
+                    const std::vector<Scene>& scenes, const VerifyOptions& options) {
+  return conclude(judge_part(reference, backends, scenes, options));
 }
 
 }  // namespace leafproof::oracle

@@ -46,6 +46,8 @@ struct VerifyOptions {
   std::function<double()> clock;     // tells `seconds`, from any thread; empty: the machine's
   bool fail_fast = false;            // begin none after the first difference; likewise
   std::int64_t shrink_tries = 1500;  // on the first failure of a row; 0: it is not shrunk
+  std::string version;               // of the program, for the report
+  std::vector<std::string> notes;    // of the caller, which begin the report's
   int threads = 2;        // at most, 4 per processor; the verdicts are the same for any number
   int kept_failures = 3;  // per row
   /// Called now and then, from any thread, one call at a time.

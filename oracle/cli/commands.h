@@ -7,12 +7,14 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "oracle/backend.h"
+#include "oracle/verify.h"
 
 namespace leafproof::oracle::cli {
 
@@ -46,6 +48,20 @@ std::vector<std::string> default_backends();
 void add_backends_option(CLI::App& command, std::vector<std::string>& backends,
                          const std::string& what, const std::vector<std::string>& by_default);
 
+/// verify(), and keeps in a file what is found as it goes; goes on with what the file has.
+Verification verify_into(const std::filesystem::path& file, const Backend& reference,
+                         const std::vector<const Backend*>& backends,
+                         const std::vector<Scene>& scenes, const VerifyOptions& options);
+
+/// Names the command in the report and writes the files that are asked for (empty: not).
+void write_reports(Verification& verification, const std::filesystem::path& html,
+                   const std::filesystem::path& junit, const std::string& shard);
+
+/// Does this, and prints the report. The exit code.
+int publish(Verification verification, const std::filesystem::path& html,
+            const std::filesystem::path& junit, bool json, const std::string& shard);
+
+void add_merge(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);

@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   cli::add_verify(app, exit_code);
+  cli::add_merge(app, exit_code);
   cli::add_replay(app, exit_code);
   cli::add_apply(app, exit_code);
   cli::add_check(app, exit_code);

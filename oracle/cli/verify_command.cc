@@ -30,7 +30,7 @@ struct Options {
   std::int64_t only_case = -1;
   std::vector<std::filesystem::path> inputs;
   InputOptions input;
-  std::filesystem::path report, junit;
+  std::filesystem::path report, junit, result;
   bool json = false, throughput = false, statement = false, fail_fast = false;
   std::filesystem::path vectors;  // of the statement
   std::string shard;
@@ -144,8 +144,8 @@ std::string today() {
                      static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
 }
 
-/// A statement is about one backend, and says all that was asked of it.
-void check_statement(const Options& options) {
+/// Options that contradict each other. A statement is about one backend.
+void check_options(const Options& options) {
   const auto refuse = [](const char* argument, std::string value, const char* reason) {
     throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
                                              .argument = argument,
@@ -159,6 +159,8 @@ void check_statement(const Options& options) {
            "is about one backend: name it with --backend");
   if (options.statement && options.json)
     refuse("--json", "true", "a statement is text: leave out one of --json and --statement");
+  if (options.fail_fast && !options.result.empty())
+    refuse("--fail-fast", "true", "a part that is kept is run to its end: leave out --result");
   if (!options.statement && !options.vectors.empty())
     refuse("--vectors", options.vectors.string(),
            "is for --statement; `leafproof vectors` runs them by themselves");
@@ -192,8 +194,8 @@ int state(const Options& options, const Verification& verification, const std::s
 
 int run(const Options& options) {
   if (options.throughput) return throughput(options);
-  check_statement(options);
-  for (const auto& file : {options.report, options.junit})
+  check_options(options);
+  for (const auto& file : {options.report, options.junit, options.result})
     if (!file.empty()) check_report("verify", file, options.inputs);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
@@ -229,27 +231,23 @@ int run(const Options& options) {
   for (const std::string& skip : options.skips)
     notes.push_back("SKIPPED on request where not implemented: " + skip);
 
+  verify_options.version = LEAFPROOF_VERSION;
+  verify_options.notes = std::move(notes);
   Progress progress("verify");
   verify_options.progress = [&](std::int64_t done, std::int64_t total) {
     progress.show(done, total);
   };
-  Verification verification = verify(*reference, backends, scenes, verify_options);
+  Verification verification =
+      options.result.empty()
+          ? verify(*reference, backends, scenes, verify_options)
+          : verify_into(options.result, *reference, backends, scenes, verify_options);
   progress.clear();
-  Report& report = verification.report;
-  report.command =
-      fmt::format("leafproof verify --seed {} --level {}", options.seed, options.level);
-  if (!options.shard.empty()) report.command += " --shard " + options.shard;
-  report.version = LEAFPROOF_VERSION;
-  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
-  if (!options.report.empty()) {
-    report.html_path = options.report.string();
-    write_file({"write report", options.report}, html_report(report));
+  if (options.statement) {
+    write_reports(verification, options.report, options.junit, options.shard);
+    return state(options, verification, names.front(), *backends.front());
   }
-  if (!options.junit.empty())
-    write_file({"write report", options.junit}, junit_report(report, verification.faults));
-  if (options.statement) return state(options, verification, names.front(), *backends.front());
-  std::cout << (options.json ? json_report(report) : text_report(report, terminal_width()));
-  return verification.ok ? kEqual : kDifferent;
+  return publish(std::move(verification), options.report, options.junit, options.json,
+                 options.shard);
 }
 
 }  // namespace
@@ -318,6 +316,10 @@ void add_verify(CLI::App& app, int& exit_code) {
       "5 s of each mix, or --time)");
   command->add_option("--shard", options->shard,
                       "i/n: of all cases the i-th of n parts, for n machines (all of them)");
+  command->add_option(
+      "--result", options->result,
+      "keep in this file what is found, as it goes: a run that was stopped goes on from there, one "
+      "that is complete is not judged again; the parts' files are for `leafproof merge`");
   command
       ->add_option("--time", options->seconds,
                    "begin no case after so many seconds; what was left out is said")
@@ -339,7 +341,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       "  leafproof verify --report report.html\n"
       "  leafproof verify --ops refine,coarsen --backend host-sort --level 3 --seed 7\n"
       "  leafproof verify --level 0 --input scan.ply --voxel-size 0.02\n"
-      "  leafproof verify --level 3 --shard 2/8 --time 600 --json >part2.json\n"
+      "  leafproof verify --level 3 --shard 2/8 --result part2.json    (then `leafproof merge`)\n"
       "  leafproof verify --backend host-mask --vectors oracle/vectors --statement\n"
       "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)\n"
       "Of the first failure of a row the smallest case is printed, for `leafproof replay`.");
