@@ -48,6 +48,58 @@ Batch batch_of_lists(std::vector<std::vector<Voxel>> lists) {
   return batch;
 }
 
+namespace {
+
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
+
+/// Parses, refusing a key that an object has twice (the library would keep the last).
+json parse(const std::string& text, const std::string& file) {
+  std::vector<std::set<std::string>> open;
+  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      refuse(ErrorKind::Corrupt, file, "key '" + parsed.get<std::string>() + "'",
+             "an object has this key twice");
+    return true;
+  };
+  try {
+    return json::parse(text, watch);
+  } catch (const json::parse_error& error) {
+    refuse(ErrorKind::Corrupt, file, "", fmt::format("must be JSON; byte {} is not", error.byte));
+  } catch (const json::exception&) {
+    refuse(ErrorKind::Corrupt, file, "", "must be JSON");
+  }
+}
+
+std::string read_text(const std::filesystem::path& path, const std::string& file) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed) || failed)
+    refuse(ErrorKind::InvalidArgument, file, path.string(), "no such file");
+  if (std::filesystem::file_size(path, failed) > kLargestFile || failed)
+    refuse(ErrorKind::CapacityExceeded, file, path.string(), "larger than 1 GiB");
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream && !stream.eof())
+    refuse(ErrorKind::InvalidArgument, file, path.string(), "cannot be read");
+  return text;
+}
+
+}  // namespace
+
+json read_document(const std::filesystem::path& path) {
+  const std::string file = path.filename().string();
+  return parse(read_text(path, file), file);
+}
+
+std::optional<ErrorKind> parse_kind(const std::string& name) {
+  for (const ErrorKind kind : {ErrorKind::InvalidArgument, ErrorKind::ShapeMismatch,
+                               ErrorKind::OutOfRange, ErrorKind::CapacityExceeded,
+                               ErrorKind::OutOfMemory, ErrorKind::Unsupported, ErrorKind::Corrupt})
+    if (to_string(kind) == name) return kind;
+  return std::nullopt;
+}
+
 }  // namespace vectors
 
 namespace {
@@ -55,8 +107,6 @@ namespace {
 using nlohmann::json;
 using reference::Box;
 using namespace vectors;
-
-constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 30;
 
 // --- parts of a case
 // ------------------------------------------------------------------------------
@@ -77,14 +127,6 @@ std::vector<Map> read_maps(const Node& at, const char* sizes, const char* origin
   const auto origin_nodes = at[origins].items(maps.size());
   for (std::size_t i = 0; i < maps.size(); ++i) maps[i].origin = origin_nodes[i].numbers();
   return maps;
-}
-
-std::optional<ErrorKind> parse_kind(const std::string& name) {
-  for (const ErrorKind kind : {ErrorKind::InvalidArgument, ErrorKind::ShapeMismatch,
-                               ErrorKind::OutOfRange, ErrorKind::CapacityExceeded,
-                               ErrorKind::OutOfMemory, ErrorKind::Unsupported, ErrorKind::Corrupt})
-    if (to_string(kind) == name) return kind;
-  return std::nullopt;
 }
 
 // --- what a file expects, checked against itself
@@ -282,39 +324,6 @@ Vector read_case(const Node& at, const Node& params, Op op, const std::string& f
   return vector;
 }
 
-/// Parses, refusing a key that an object has twice (the library would keep the last).
-json parse(const std::string& text, const std::string& file) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-      refuse(ErrorKind::Corrupt, file, "key '" + parsed.get<std::string>() + "'",
-             "an object has this key twice");
-    return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::parse_error& error) {
-    refuse(ErrorKind::Corrupt, file, "", fmt::format("must be JSON; byte {} is not", error.byte));
-  } catch (const json::exception&) {
-    refuse(ErrorKind::Corrupt, file, "", "must be JSON");
-  }
-}
-
-std::string read_text(const std::filesystem::path& path, const std::string& file) {
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed) || failed)
-    refuse(ErrorKind::InvalidArgument, file, path.string(), "no such file");
-  if (std::filesystem::file_size(path, failed) > kLargestFile || failed)
-    refuse(ErrorKind::CapacityExceeded, file, path.string(), "larger than 1 GiB");
-  std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream && !stream.eof())
-    refuse(ErrorKind::InvalidArgument, file, path.string(), "cannot be read");
-  return text;
-}
-
 // --- judgement
 // ------------------------------------------------------------------------------------
 
@@ -359,7 +368,7 @@ void against_file(const Expected& expected, const Layout& actual, Verdict& verdi
 
 std::vector<Vector> read_vectors(const std::filesystem::path& path) {
   const std::string file = path.filename().string();
-  const json document = parse(read_text(path, file), file);
+  const json document = read_document(path);
   const Node root(document, file, "the file");
   root.keys({"format", "version", "semantics_version", "groups"});
   if (root["format"].string() != "leafproof-vectors")

@@ -19,6 +19,13 @@ using nlohmann::json;
 [[noreturn]] void refuse(ErrorKind kind, const std::string& file, std::string value,
                          std::string reason);
 
+/// A whole file. Corrupt where it is no JSON, or an object has a key twice (the library would keep
+/// the last); InvalidArgument where it cannot be read; CapacityExceeded beyond 1 GiB.
+json read_document(const std::filesystem::path& path);
+
+/// "OutOfRange" as the kind that it names [E-3].
+std::optional<ErrorKind> parse_kind(const std::string& name);
+
 /// A JSON value and where it stands: everything that is read says where it was found.
 class Node {
  public:

@@ -69,5 +69,6 @@ void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
 void add_replay(CLI::App& app, int& exit_code);       // replay, cases
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
+void add_dialects(CLI::App& app, int& exit_code);  // explain, convert
 
 }  // namespace leafproof::oracle::cli

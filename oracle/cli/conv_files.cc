@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "oracle/conv_answers.h"
+#include "oracle/input/atomic_file.h"
 #include "oracle/input/npz.h"
 #include "reference/numbers.h"
 
@@ -35,15 +36,6 @@ NumberType required_type(const FileTask& task, const NpyArray& array) {
                 fmt::format("{} is {}; float64, float32, float16 and int32 are read", array.name(),
                             array.type()));
   return *type;
-}
-
-reference::Array read_array(const std::filesystem::path& file, NumberType* type = nullptr) {
-  const FileTask task{"read numbers", file};
-  const FileBytes bytes = read_file(task);
-  const NpyArray array(task, "the array", bytes.bytes);
-  const NumberType found = required_type(task, array);
-  if (type != nullptr) *type = found;
-  return {shape_of(array), array.reals()};
 }
 
 // --- writing
@@ -162,6 +154,23 @@ class Arrays {
 };
 
 }  // namespace
+
+reference::Array read_array(const std::filesystem::path& file, NumberType* type) {
+  const FileTask task{"read numbers", file};
+  const FileBytes bytes = read_file(task);
+  const NpyArray array(task, "the array", bytes.bytes);
+  const NumberType found = required_type(task, array);
+  if (type != nullptr) *type = found;
+  return {shape_of(array), array.reals()};
+}
+
+void write_array(const std::filesystem::path& file, const reference::Array& array,
+                 NumberType type) {
+  NumbersAnswer numbers;
+  numbers.array = array;
+  numbers.type = type;
+  write_file({"write numbers", file}, array_bytes(numbers));
+}
 
 Operands read_operands(const std::filesystem::path& features, const std::filesystem::path& weights,
                        const std::filesystem::path& bias) {

@@ -14,6 +14,11 @@ namespace leafproof::oracle::cli {
 Operands read_operands(const std::filesystem::path& features, const std::filesystem::path& weights,
                        const std::filesystem::path& bias);
 
+/// Numbers from and into a .npy file, of one of the types of [V-6]. Errors: as NpyArray,
+/// AtomicFile; Unsupported for another type.
+reference::Array read_array(const std::filesystem::path& file, NumberType* type = nullptr);
+void write_array(const std::filesystem::path& file, const reference::Array& array, NumberType type);
+
 /// A kernel map in either form, or numbers. `expected` is the reference's answer to the question,
 /// which says what rows are: they are written too [M-7]. Errors as AtomicFile.
 void write_answer(const std::filesystem::path& file, const Case& question, const Answer& answer,

@@ -29,6 +29,7 @@ Examples:
   leafproof check dilate_box coarse.nvdb theirs.nvdb --lo -1 --hi 1
   leafproof show fine.nvdb
   leafproof vectors oracle/vectors --backend reference
+  leafproof explain spconv -K 3 -S 2
 
 Exit codes: 0 equal; 1 different, or not implemented, or left out, without being told to skip it;
 2 usage or bad input; 3 no device. `leafproof COMMAND --help` says more.)";
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   cli::add_convolution(app, exit_code);
   cli::add_show(app, exit_code);
   cli::add_vectors(app, exit_code);
+  cli::add_dialects(app, exit_code);
   const auto named = [&](const CLI::App* command) {
     return argc > 1 && command->get_name() == argv[1];
   };
