@@ -238,10 +238,9 @@ Places our_target(const std::vector<std::int32_t>& places, std::int64_t size, st
   std::vector<Voxel> voxels;
   for (const std::int32_t x : places) voxels.push_back({x, 0, 0});
   const Kernel kernel{.size = {size, 1, 1}, .stride = {stride, 1, 1}, .dilation = {1, 1, 1}};
+  const Batch target = reference::complete_target(reference::from_ijk({voxels}), kernel, direction);
   Places made;
-  for (const Voxel& v :
-       reference::complete_target(reference::from_ijk({voxels}), kernel, direction).members[0])
-    made.push_back(v.x);
+  for (const Voxel& v : target.members[0]) made.push_back(v.x);
   return made;
 }
 
