@@ -17,6 +17,9 @@
 #include "oracle/choice_source.h"
 
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t max_size, unsigned seed)
+    __attribute__((weak));
 
 namespace {
 
@@ -27,8 +30,9 @@ constexpr const char* kHelp =
        TARGET --random N [--seed S] [--first K] [--length L]
 
 Runs a fuzz target without a fuzzer. The first form replays files (a corpus, a finding). The second
-runs inputs K ... K+N-1 of seed S, each of at most L random bytes (default 64), and says, where one
-of them ends the process, which it was. The default seed is 20261130.
+runs inputs K ... K+N-1 of seed S and says, where one of them ends the process, which it was. Each
+is of at most L random bytes (default 64), or, of a target that takes cases, the last of up to
+twelve mutants in a row, of at most 4096 bytes. The default seed is 20261130.
 )";
 
 struct Random {
@@ -51,6 +55,23 @@ extern "C" void on_signal(int signal) {
   std::raise(signal);
 }
 
+void input_of(std::uint64_t number, std::vector<std::uint8_t>& bytes) {
+  leafproof::oracle::ChoiceSource draw{random_run.seed, number};
+  if (LLVMFuzzerCustomMutator == nullptr) {
+    bytes.resize(
+        static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(random_run.length))));
+    for (auto& byte : bytes) byte = static_cast<std::uint8_t>(draw.between(0, 255));
+    return;
+  }
+  std::size_t size = 0;
+  bytes.resize(4096);
+  for (std::int64_t mutants = draw.between(1, 12); mutants > 0; --mutants) {
+    const auto seed = static_cast<unsigned>(draw.between(0, UINT32_MAX));
+    size = LLVMFuzzerCustomMutator(bytes.data(), size, bytes.size(), seed);
+  }
+  bytes.resize(size);
+}
+
 int run_random() {
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(say_which);
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
@@ -60,10 +81,7 @@ int run_random() {
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t i = 0; i < random_run.runs; ++i) {
     random_run.number = random_run.first + i;
-    leafproof::oracle::ChoiceSource draw{random_run.seed, random_run.number};
-    bytes.resize(
-        static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(random_run.length))));
-    for (auto& byte : bytes) byte = static_cast<std::uint8_t>(draw.between(0, 255));
+    input_of(random_run.number, bytes);
     taken += LLVMFuzzerTestOneInput(bytes.data(), bytes.size()) == 0;
     if (::isatty(2) != 0 && i % 1024 == 0)
       std::fprintf(stderr, "\r%llu", static_cast<unsigned long long>(i));
