@@ -24,7 +24,7 @@ export CFLAGS=${CFLAGS-$flags} CXXFLAGS=${CXXFLAGS-$flags}
 rm -rf "$OUT"
 mkdir -p "$SRC" "$OUT"
 ln -sfn "$root" "$SRC/leafproof"
-(cd "$SRC/leafproof" && bash fuzz/oss-fuzz/build.sh)
+(cd -P "$SRC/leafproof" && bash fuzz/oss-fuzz/build.sh)
 
 failed=0
 complain() {
