@@ -106,6 +106,9 @@ TEST_F(CliDialects, ExplainEveryDialectAndKind) {
   const Result wide = run({"explain", "dense", "-K", "16"});
   EXPECT_NE(wide.out.find("and 4032 more (--all)"), std::string::npos) << wide.out;
   EXPECT_NE(wide.out.find("too wide"), std::string::npos);
+  const Result none = run({"explain", "dense", "-K", "16", "--padding", "0"});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_NE(none.out.find("box would be empty"), std::string::npos) << none.out;
 }
 
 TEST_F(CliDialects, MistakesAreOneSentence) {
@@ -122,6 +125,8 @@ TEST_F(CliDialects, MistakesAreOneSentence) {
   refused({"convert", "spconv", rows, "--to-ours", "-o", at("no/x.npz")}, "no/x.npz");
   refused({"convert", "spconv", rows, "--weights", "--shift", "1", "-o", at("x.npy")}, "--shift");
   refused({"convert", "minkowski", rows, "--weights", "--form", "1", "-o", at("x.npy")}, "form");
+  refused({"convert", "lato", rows, "--to-ours", "--shift", "99999999999,0,0", "-o", at("x.npz")},
+          "--shift");
   EXPECT_FALSE(fs::exists(at("x.npy")));
 }
 

@@ -71,11 +71,16 @@ Batch shifted(Batch batch, const Triple& by) {
            static_cast<std::int32_t>(c[2])};
     }
   }
-  return reference::Batch(std::move(batch));
+  return batch;
 }
 
 Triple shift_of(const Options& o) {
-  return o.shift.empty() ? Triple{0, 0, 0} : parse_triple("--shift", o.shift);
+  if (o.shift.empty()) return {0, 0, 0};
+  const Triple shift = parse_triple("--shift", o.shift);
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  for (const std::int64_t by : shift)
+    if (by < -kMost || by > kMost) refuse_option("--shift", "no voxel could be moved so far");
+  return shift;
 }
 
 int rows_from_ours(const Options& o) {
@@ -123,18 +128,18 @@ int rows_to_ours(const Options& o) {
   if (array.shape()[0] > o.input.max_voxels)
     task.refuse(ErrorKind::CapacityExceeded, fmt::format("has {} rows, more than the limit of {}",
                                                          array.shape()[0], o.input.max_voxels));
+  constexpr std::int64_t kMostMembers = 1 << 20;
   Rows rows;
   std::int64_t members = 0;
   for (std::uint64_t i = 0; i < array.shape()[0]; ++i) {
     rows.push_back(
         {array.integer(i, 0), {array.integer(i, 1), array.integer(i, 2), array.integer(i, 3)}});
-    members = std::max(members, rows.back().batch + 1);
+    members = std::max(members, std::min(rows.back().batch, kMostMembers) + 1);
   }
   if (o.members >= 0) members = o.members;
-  constexpr std::int64_t kMostMembers = 1 << 24;
   if (members > kMostMembers)
     task.refuse(ErrorKind::CapacityExceeded,
-                fmt::format("a batch of {} members is more than {}", members, kMostMembers));
+                fmt::format("a batch of more than {} members", kMostMembers));
   const Triple unit = o.coarse ? dialect.coarse_unit(layer) : dialect.fine_unit(layer);
   FromRows made = batch_of(dialect, rows, members, unit);
   Triple back = shift_of(o);
