@@ -139,6 +139,14 @@ void drop_voxels(Case& c, Side side, std::size_t begin, std::size_t count) {
   select(c, side, kept);
 }
 
+void drop_voxels_and_flags(Case& c, std::size_t member, std::size_t mask, std::size_t count) {
+  auto& voxels = c.source.members[member];
+  auto& flags = (*c.mask)[mask];
+  count = std::min({count, voxels.size(), flags.size()});
+  voxels.resize(voxels.size() - count);
+  flags.resize(flags.size() - count);
+}
+
 void map_voxels(Case& c, Side side, const std::function<Voxel(const Voxel&)>& map) {
   Batch& batch = *batch_on(c, side);
   std::vector<Rows> kept;

@@ -19,6 +19,10 @@ const Batch* batch_on(const Case& c, Side side);
 std::size_t voxels_on(const Case& c, Side side);
 void drop_voxels(Case& c, Side side, std::size_t begin, std::size_t count);
 
+/// The last voxels of a member of the source and as many flags of another's mask, as if they did
+/// not belong together: for a case that is wrong in that they do not. No more than both have.
+void drop_voxels_and_flags(Case& c, std::size_t member, std::size_t mask, std::size_t count);
+
 /// Every voxel becomes another, and each member is put in canonical order again (but for the lists
 /// of from_ijk); of voxels that become one, the first keeps its row.
 void map_voxels(Case& c, Side side, const std::function<Voxel(const Voxel&)>& map);

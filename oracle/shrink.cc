@@ -106,6 +106,24 @@ class Shrinker {
       drop_voxels(c, Side::Source, at, n);
       drop_voxels(c, Side::Target, at, n);
     });
+    drop_unfit_flags();
+  }
+
+  /// Of a mask whose lengths are wrong: flags of one member and voxels of another, so that what is
+  /// right about it, its total say, stays right.
+  void drop_unfit_flags() {
+    const auto fits = [this](std::size_t m) {
+      return (*best_.mask)[m].size() == best_.source.members[m].size();
+    };
+    if (!best_.mask || best_.view || best_.mask->size() != best_.source.size()) return;
+    for (std::size_t member = 0; member < best_.source.size(); ++member)
+      for (std::size_t mask = 0; mask < best_.mask->size(); ++mask) {
+        if (fits(member) && fits(mask)) continue;
+        std::size_t n = std::min(best_.source.members[member].size(), (*best_.mask)[mask].size());
+        for (; n > 0 && left_ > 0; n /= 2)
+          while (edited([&](Case& c) { drop_voxels_and_flags(c, member, mask, n); })) {
+          }
+      }
   }
 
   /// What a case may do without, or have plainer.

@@ -326,6 +326,35 @@ TEST(Shrink, ACaseWithoutAWrittenFormStaysAsItIs) {
 }
 
 // Whatever is true of a case is shrunk to the least of which it is true.
+// lengths-total-only: flags and voxels of different members go together.
+TEST(Shrink, OfAMaskOfWhichTheTotalIsRightOneFlagIsLeft) {
+  Case c;
+  c.op = Op::Prune;
+  for (const int voxels : {3, 0, 8}) {
+    std::vector<Voxel> member;
+    for (int i = 0; i < voxels; ++i) member.push_back({0, 0, 5 * i});
+    c.source.members.push_back(std::move(member));
+  }
+  c.source.maps.resize(3);
+  c.source.names.resize(3);
+  c.mask = Masks{{1, 0, 1, 1, 0, 1, 0, 0}, {}, {1, 1, 0}};
+  const auto total_alone = [](const Case& question) {
+    if (!question.mask || question.mask->size() != question.source.size()) return false;
+    std::size_t voxels = 0, flags = 0;
+    bool fits = true;
+    for (std::size_t m = 0; m < question.source.size(); ++m) {
+      voxels += question.source.members[m].size();
+      flags += (*question.mask)[m].size();
+      fits = fits && question.source.members[m].size() == (*question.mask)[m].size();
+    }
+    return voxels == flags && !fits;
+  };
+  const Shrunk shrunk = shrink(c, total_alone, 1500);
+  EXPECT_TRUE(shrunk.finished);
+  EXPECT_EQ(voxels_on(shrunk.question, Side::Source), 1u) << write_case_text(shrunk.question);
+  EXPECT_EQ(shrunk.question.source.size(), 2u);
+}
+
 TEST(Shrink, KeepsThePhaseAndWhatThePredicateAsks) {
   const Case start = read_case_text(
       "case1 refine factor=3,5,2 source=[-40000,70000,123456;4099,12345,-7][][1,2,3] "
