@@ -41,6 +41,7 @@ const std::map<std::string, std::string> kNotRun{
     {"fuzz/oss-fuzz/check.sh", "builds for half an hour"},
     {"./leafproof convert minkowski w.npy", "takes weights of the reader's own; cli_dialects_test"},
     {"./leafproof convert minkowski theirs.npy", "takes what the line above it made"},
+    {"ctest --test-dir build-", "runs all tests, under sanitizers"},
     {"LEAFPROOF_PRESET=", "builds with another compiler or its sanitizers; the gate does"},
 };
 /// A command by itself, whole: the gate runs it.
