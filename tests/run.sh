@@ -113,6 +113,7 @@ build default "$kinds"
 run_ctest build "$@" || true
 if [[ -n $all ]]; then
   check format format
+  check site mkdocs build --strict --quiet --site-dir build/site
   check verify build/bin/leafproof verify
   check clang build clang "$kinds"
   check minimal build minimal needed leafproof
