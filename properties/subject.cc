@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "oracle/case_text.h"
 #include "oracle/layout_view.h"
 
 namespace leafproof::properties {
@@ -50,11 +51,15 @@ Subject::Gradients Subject::gradients(const Case& question) const {
   return {found.features.array.values, found.weights.array.values, found.bias.array.values};
 }
 
-std::vector<std::string> subjects() {
-  std::vector<std::string> names = backend_names();
-  std::erase(names, "brute_force");
-  std::erase(names, "host");
-  return names;
+Subjects& asked() {
+  static Subjects subjects = [] {
+    std::vector<std::string> names = backend_names();
+    std::erase(names, "brute_force");
+    std::erase(names, "host");
+    return Subjects{names, [](const std::string& name) { return make_backend(name); },
+                    [](const Case& written) { return read_case_text(write_case_text(written)); }};
+  }();
+  return subjects;
 }
 
 }  // namespace leafproof::properties

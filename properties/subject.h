@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "oracle/backend.h"
 
@@ -16,10 +18,23 @@ using namespace oracle;
 using reference::DenseMap;
 using reference::KernelMap;
 
+/// Who is asked, and how it is made of its name. Set before GoogleTest begins by a program that
+/// asks the laws of something else, of planted faults for example.
+struct Subjects {
+  std::vector<std::string> names;
+  std::function<std::unique_ptr<Backend>(const std::string& name)> make;
+  std::function<Case(const Case&)> through_text;  // a case written as text and read back
+};
+/// At first the backends that laws are asked of: all but brute_force, whose small box cannot hold
+/// them, and host, which is host-mask or host-sort under the name that users give it.
+Subjects& asked();
+
 class Subject {
  public:
-  /// A name of backend_names().
-  explicit Subject(const std::string& name) : backend_(make_backend(name)) {}
+  /// A name of asked().names.
+  explicit Subject(const std::string& name) : backend_(asked().make(name)) {}
+
+  const Backend& backend() const { return *backend_; }
 
   /// The answer as a layout; a NanoVDB buffer is read without trust. A refusal is thrown as the
   /// Error that it is; "not implemented" fails the law: a backend answers every pass or is not
@@ -58,13 +73,13 @@ void holds(const std::string& law, const Body& body) {
   EXPECT_TRUE(rc::check(std::string(test->name()) + ": " + law, body)) << law;
 }
 
-/// The backends that laws are asked of: all but brute_force, whose small box cannot hold them, and
-/// host, which is host-mask or host-sort under the name that users give it.
-std::vector<std::string> subjects();
+inline std::vector<std::string> subjects() {
+  return asked().names;
+}
 
 inline std::string name_of(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  for (char& c : name) c = c == '-' ? '_' : c;  // GoogleTest's names have no dash
+  for (char& c : name) c = c == '-' || c == '/' ? '_' : c;  // GoogleTest's names have neither
   return name;
 }
 

@@ -34,6 +34,7 @@ std::set<std::string> may_include(const std::string& path) {
     return {"oracle", "reference"};
   }
   if (room == "properties") return {"properties", "oracle", "reference"};
+  if (room == "tests") return {"tests", "properties", "fuzz", "oracle", "reference", "gpu"};
   return {"fuzz", "tests", "oracle", "reference", "gpu"};
 }
 

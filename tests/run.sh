@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh test [--all] [ctest arguments]: builds everything, runs the test suite, counts and lists
 # what was skipped. With --all, or CI in the environment, every check around the tests as well:
-# format, second compiler, a build without anything optional, sanitizers.
+# format, laws with a fresh seed, second compiler, a build without anything optional, sanitizers.
 # run.sh lint: format, and static analysis, which takes longer than all of the above.
 # Called by ./leafproof. Its last line is `N passed, N failed, N skipped`; exit 0 if none failed.
 set -euo pipefail
@@ -115,6 +115,9 @@ if [[ -n $all ]]; then
   check format format
   check site mkdocs build --strict --quiet --site-dir build/site
   check verify build/bin/leafproof verify
+  seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+  printf "fresh laws: RC_PARAMS='seed=%s' build/bin/laws\n" "$seed"
+  check fresh-laws env "RC_PARAMS=seed=$seed" build/bin/laws --gtest_brief=1
   check clang build clang "$kinds"
   check minimal build minimal needed leafproof
   check asan sanitized asan builder_sweep_test builder_adopt_test layout_view_test compare_test \

@@ -1,0 +1,149 @@
+// The laws (properties/) themselves: docs/laws.md has each of them, with its clause and a fault
+// that breaks it; planted, the fault is found by that law, and nothing healthy is.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = LEAFPROOF_SOURCE_DIR;
+const fs::path kBin = fs::path(LEAFPROOF_PROGRAM).parent_path();
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+struct Law {
+  std::string says, fault;
+};
+
+/// Rows of the page: | `Suite.Name` | what it says | `fault` | ... |
+std::map<std::string, Law> laws_of_page() {
+  std::map<std::string, Law> laws;
+  std::istringstream page(text_of(kSource / "docs" / "laws.md"));
+  const std::regex row(R"(\| `(\w+\.\w+)` \| ([^|]*) \| `([^`]*)` \|.*)");
+  for (std::string line; std::getline(page, line);) {
+    std::smatch match;
+    if (!std::regex_match(line, match, row)) continue;
+    EXPECT_TRUE(laws.emplace(match[1], Law{match[2], match[3]}).second) << match[1] << " twice";
+  }
+  return laws;
+}
+
+/// TEST(Suite, Name) or TEST_P(Suite, Name), and the sentence of its holds().
+std::map<std::string, std::string> laws_of_sources() {
+  std::map<std::string, std::string> laws;
+  const std::regex law(R"re(TEST(?:_P)?\((\w+), (\w+)\) \{[^}]*?holds\(\s*((?:"[^"\n]*"\s*)+),)re");
+  for (const auto& entry : fs::directory_iterator(kSource / "properties")) {
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator i(text.begin(), text.end(), law), end; i != end; ++i) {
+      std::string says = std::regex_replace((*i)[3].str(), std::regex(R"("\s*"|"\s*$|^")"), "");
+      laws[(*i)[1].str() + "." + (*i)[2].str()] = says;
+    }
+  }
+  return laws;
+}
+
+/// Names as GoogleTest has them: a law's suite and the law, without the backend.
+std::set<std::string> laws_of_program() {
+  std::set<std::string> laws;
+  const std::string command = (kBin / "laws").string() + " --gtest_list_tests 2>/dev/null";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  std::string suite;
+  std::array<char, 1000> line{};
+  while (std::fgets(line.data(), line.size(), pipe) != nullptr) {
+    std::string text = line.data();
+    text.erase(text.find_first_of("#/\n", text.starts_with("Backends/") ? 9 : 0));
+    while (text.ends_with(' ')) text.pop_back();
+    if (text.ends_with('.')) {
+      suite = text.substr(text.starts_with("Backends/") ? 9 : 0);
+    } else {
+      laws.insert(suite + text.substr(text.find_first_not_of(' ')));
+    }
+  }
+  EXPECT_EQ(pclose(pipe), 0);
+  return laws;
+}
+
+std::string parameter_of(std::string fault) {
+  for (char& c : fault)
+    if (c == '-' || c == '/') c = '_';
+  return fault;
+}
+
+std::string test_of(const std::string& law, const std::string& fault) {
+  if (law == "LawsOfCases.EveryFormComesBack") return law;  // asks no backend
+  return "Backends/" + law + "/" + parameter_of(fault);
+}
+
+/// The tests of a filter that failed, as GoogleTest names them, of how many that ran.
+struct Outcome {
+  std::set<std::string> failed;
+  int tests = 0;
+};
+Outcome run_of(const std::string& filter) {
+  Outcome run;
+  const std::string command = (kBin / "leafproof_law_faults").string() + " --gtest_color=no " +
+                              "--gtest_filter='" + filter + "' 2>/dev/null";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4000> line{};
+  const std::regex ran(R"(\[==========\] (\d+) tests? from .* ran.*\n?)");
+  const std::regex failed(R"(\[  FAILED  \] (\S+?),? (?:where|\().*\n?)");
+  while (std::fgets(line.data(), line.size(), pipe) != nullptr) {
+    const std::string text = line.data();
+    std::smatch match;
+    if (std::regex_match(text, match, failed)) run.failed.insert(match[1]);
+    if (std::regex_match(text, match, ran)) run.tests = std::stoi(match[1]);
+  }
+  pclose(pipe);  // 1 where one failed, which is no mistake here
+  return run;
+}
+
+TEST(Laws, AreThoseOfThePage) {
+  const auto page = laws_of_page();
+  const auto sources = laws_of_sources();
+  std::set<std::string> names;
+  for (const auto& [name, law] : page) {
+    names.insert(name);
+    const auto found = sources.find(name);
+    ASSERT_NE(found, sources.end()) << name;
+    EXPECT_EQ(law.says, found->second) << name;
+    EXPECT_TRUE(std::regex_search(law.says, std::regex(R"(\[[A-Z](-\d+)?\])"))) << name;
+  }
+  EXPECT_EQ(names, laws_of_program());
+  EXPECT_EQ(names.size(), sources.size());
+  EXPECT_GT(names.size(), 45U);
+}
+
+TEST(Laws, EachBreaksWithItsFault) {
+  std::string filter;
+  std::set<std::string> expected;
+  for (const auto& [name, law] : laws_of_page()) {
+    expected.insert(test_of(name, law.fault));
+    filter += test_of(name, law.fault) + ":";
+  }
+  const Outcome run = run_of(filter);
+  EXPECT_EQ(run.tests, static_cast<int>(expected.size())) << "a fault that is none";
+  EXPECT_EQ(run.failed, expected);
+}
+
+TEST(Laws, HoldWhereNothingIsPlanted) {
+  const Outcome run = run_of("*/none");
+  EXPECT_EQ(run.failed, std::set<std::string>{});
+  EXPECT_EQ(run.tests, static_cast<int>(laws_of_page().size()) - 1) << "all that ask a backend";
+}
+
+}  // namespace
