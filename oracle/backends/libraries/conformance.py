@@ -1,8 +1,8 @@
 """leafproof conformance: libraries of the field, run on our cases and judged. For each library the
 cases of `leafproof cases` and forms of them that more libraries can express are put to its adapter,
 and its answers judged by the reference; what differs is sorted by kind, and of each kind the
-smallest case is kept. Results go to docs/conformance/NAME.json, and the page docs/conformance.md is made of all that
-lie there. Plain Python."""
+smallest case is kept. Results go to docs/conformance/NAME.json, and the page docs/conformance.md is
+made of all that lie there. Plain Python."""
 
 import argparse
 import datetime
@@ -304,7 +304,8 @@ def install(name, options):
 def main():
     parser = argparse.ArgumentParser(
         prog="leafproof conformance",
-        description="Runs libraries of the field on our cases, judges them by the reference, and writes docs/conformance.md.")
+        description="Runs libraries of the field on our cases, judges them by the reference, "
+        "and writes docs/conformance.md.")
     parser.add_argument("names", nargs="*", metavar="NAME", choices=NAMES + ["all", []],
                         help="which: %s, or all; none: only the page is made anew" %
                         ", ".join(NAMES))

@@ -1,5 +1,6 @@
 """fVDB on the CPU as an adapter, where `import fvdb` works. It was written from fVDB's
-documentation and has run only where the page says so; where fVDB has no such names, it does not start."""
+documentation and has run only where the page says so; where fVDB has no such names, it does not
+start."""
 
 import sys
 

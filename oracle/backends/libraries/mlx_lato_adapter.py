@@ -1,7 +1,7 @@
 """The submanifold convolution of the LATO.2 port to MLX as an algorithm, written anew from its
 description and run by MLX on the CPU: coordinates become sorted keys; every tap looks its
-neighbours up among them, which gives a map of indices with -1 where there is none; one gather and one product
-give the output. The map is kept for the coordinates that it was made of."""
+neighbours up among them, which gives a map of indices with -1 where there is none; one gather and
+one product give the output. The map is kept for the coordinates that it was made of."""
 
 import functools
 import itertools

@@ -39,8 +39,8 @@ NEEDS = {
     "mlx-lato": "Python 3.12, MLX 0.32.4 with its CPU backend from PyPI. No build. The port itself "
                 "is no package: its algorithm is written anew in the adapter.",
     "mlx-lattice": "Python 3.12, MLX 0.31.2 with its CPU backend, nanobind 2.12; the source "
-                   "package from PyPI builds on Linux after one CMake target is given its source and one "
-                   "function that only Metal has is given a body that refuses.",
+                   "package from PyPI builds on Linux after one CMake target is given its source "
+                   "and one function that only Metal has is given a body that refuses.",
     "fvdb": "A build of fvdb-core; its source packages fetch more while they are built.",
     "openvdb": "Debian's libopenvdb-dev and libboost-dev; the adapter is built by CMake.",
     "nanovdb": "The headers that every build of Leafproof uses; the adapter is built by CMake.",

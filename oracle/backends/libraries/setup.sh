@@ -14,9 +14,10 @@ say() { printf 'conformance: %s\n' "$*" >&2; }
 
 # interpreter VERSION: one that runs, from the environment, PATH, pyenv or uv.
 interpreter() {
-  local named=PYTHON${1/./} candidate
+  local named=PYTHON${1/./} candidate uv
+  uv=$(uv python find "$1" 2>/dev/null || true)
   for candidate in "${!named:-}" "python$1" \
-    "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python "$(uv python find "$1" 2>/dev/null || true)"; do
+    "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python "$uv"; do
     if [[ -n $candidate ]] &&
       "$candidate" -c "import sys; assert '%d.%d' % sys.version_info[:2] == '$1'" 2>/dev/null; then
       printf '%s\n' "$candidate"

@@ -143,8 +143,8 @@ if __name__ == "__main__":
         conventions={
             "range": (
                 "convention",
-                "Voxels are moved into a box at 0, where the result has room; in our coordinates it "
-                "is outside 32 bits, which [L-5] refuses.",
+                "Voxels are moved into a box at 0, where the result has room; in our coordinates "
+                "it is outside 32 bits, which [L-5] refuses.",
                 ""),
         },
     ))

@@ -210,8 +210,8 @@ if __name__ == "__main__":
         conventions={
             "range": (
                 "convention",
-                "Voxels are moved into a box at 0, where the result has room; in our coordinates it "
-                "is outside 32 bits, which [L-5] refuses.",
+                "Voxels are moved into a box at 0, where the result has room; in our coordinates "
+                "it is outside 32 bits, which [L-5] refuses.",
                 ""),
         },
         notes=["Dense: a member's box times taps has at most %d cells." % CELLS],
