@@ -178,9 +178,10 @@ def single(x):
 
 
 def in_floats(c, s):
-    """floor(c / S) as it comes out of its src/coordinate_map.hpp, which computes in floats."""
-    placed = single(math.floor(single(single(c) / s)) * s)
-    return int(placed) // s
+    """S * floor(c / S) as it comes out of its src/coordinate_map.hpp, which computes in floats; what
+    is no 32-bit integer then becomes the smallest, as x86 converts it."""
+    placed = int(single(math.floor(single(single(c) / s)) * s))
+    return placed if -2**31 <= placed < 2**31 else -2**31
 
 
 def rule(case):
@@ -197,18 +198,20 @@ def rule(case):
     names = ["even-kernel-from-zero"] if any(k % 2 == 0 for k in case.kernel_size) else []
     if transposed:
         target = adapter.image(source, offsets, stride, True)
-    else:
-        exact = sorted({(m, *(c // s for c, s in zip(at, stride))) for m, *at in source})
-        target = exact
-        if max(stride) > 1:
-            target = sorted({(m, *(in_floats(c, s) for c, s in zip(at, stride)))
-                             for m, *at in source})
-        if target != exact:
-            names = ["stride-in-floats"]
-        elif case.op != "coarsen":
-            names.insert(0, "coarse-by-floor")
-    pairs = adapter.related(source, target, offsets, stride, transposed)
-    return Rule(source, target, pairs, names)
+        return Rule(source, target, adapter.related(source, target, offsets, stride, True), names)
+    # In units of the finest voxel, as it keeps them.
+    exact = sorted({(m, *(c // s * s for c, s in zip(at, stride))) for m, *at in source})
+    target = exact
+    if max(stride) > 1:
+        target = sorted({(m, *(in_floats(c, s) for c, s in zip(at, stride)))
+                         for m, *at in source})
+    if target != exact:
+        names = ["stride-in-floats"]
+    elif case.op != "coarsen":
+        names.insert(0, "coarse-by-floor")
+    pairs = adapter.related(source, target, offsets, (1, 1, 1), False)
+    rows = [(m, *(c // s for c, s in zip(at, stride))) for m, *at in target]
+    return Rule(source, rows, pairs, names)
 
 
 if __name__ == "__main__":
