@@ -81,7 +81,7 @@ objects=()
 for name in "${programs[@]}"; do
   [[ ! -x $build/bin/$name ]] || objects+=(-object "$build/bin/$name")
 done
-sources=("$root/reference" "$root/gpu" "$root/oracle")
+sources=("$root"/{reference,gpu,oracle} "$build"/rooms/{reference,gpu,oracle}) # headers: by links
 llvm llvm-cov export -summary-only -instr-profile "$build/coverage.profdata" "${objects[@]:1}" \
   "${sources[@]}" >"$build/coverage.json"
 [[ -z $html ]] || llvm llvm-cov show -format=html -show-branches=count -output-dir "$html" \
