@@ -96,7 +96,7 @@ TEST(Dialects, CoordinatesComeBack) {
     std::vector<std::size_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0);
     const auto keys = *rc::gen::container<std::vector<int>>(rows.size(), rc::gen::arbitrary<int>());
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return keys[i]; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(keys[i], i); });
     Rows shuffled;
     for (const std::size_t i : order) shuffled.push_back(rows[i]);
     const FromRows back = batch_of(dialect, shuffled, members_of(batch), unit);

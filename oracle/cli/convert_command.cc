@@ -94,7 +94,7 @@ int rows_from_ours(const Options& o) {
   const bool from_zero = name == "spconv" || name == "dense" || name.starts_with("torchsparse");
   std::vector<std::int32_t> values;
   Triple low{0, 0, 0}, high{0, 0, 0};
-  for (const Row& row : rows) {
+  for (const auto& row : rows) {
     values.push_back(static_cast<std::int32_t>(row.batch));
     for (std::size_t a = 0; a < 3; ++a) {
       values.push_back(static_cast<std::int32_t>(row.at[a]));

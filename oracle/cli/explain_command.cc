@@ -102,7 +102,7 @@ void print_layer(const Dialect& dialect, const Layer& layer) {
   // One voxel there and back, on either side; of a library that has no negative ones, another.
   const Batch one = reference::from_ijk({{}, {{1, 2, 3}}});
   const auto row = [&](const Triple& unit) {
-    const Row made = rows_of(dialect, one, unit).front();
+    const auto made = rows_of(dialect, one, unit).front();
     return fmt::format("[{}, {}, {}, {}]", made.batch, made.at[0], made.at[1], made.at[2]);
   };
   const Triple fine = dialect.fine_unit(layer), coarse = dialect.coarse_unit(layer);
