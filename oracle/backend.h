@@ -1,9 +1,11 @@
 // What is judged: anything that answers a Case. An answer is a layout (the references), a NanoVDB
-// buffer (the batched builder, files from outside), a refusal, or "not implemented".
+// buffer (the batched builder, files from outside), lists of voxels (programs from outside), maps,
+// numbers, a refusal, "not implemented", or a fault that a backend met.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,17 +25,43 @@ using reference::ErrorDetail;
 using reference::ErrorKind;
 using reference::Layout;
 
+enum class Profile { Sets, Topology, Layout, Bytes };  // [G-9]
+std::string_view to_string(Profile profile);
+std::optional<Profile> parse_profile(std::string_view name);
+
+/// "OutOfRange", ...: the kinds of [E-3], as error.h names them.
+std::optional<ErrorKind> parse_error_kind(std::string_view name);
+
 /// A batch as NanoVDB grids in one buffer [G-6]; `owner` keeps `bytes` alive. 32-byte aligned.
 /// `offsets` (B+1) says where each grid begins, and where the last ends; nothing in the bytes has
-/// been checked.
+/// been checked. `profile`: what a foreign author asks to be judged by; none: `bytes`, as our
+/// builders owe them.
 struct GridBuffer {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
   std::vector<std::uint64_t> offsets{0};
+  std::optional<Profile> profile{};
+};
+
+/// The voxels alone, per member: of a builder that has no NanoVDB grids. In canonical order, judged
+/// element by element; or in an order of its own, judged as sets. `maps` are judged where they are
+/// given and the operation is about maps.
+struct VoxelsAnswer {
+  std::vector<std::vector<Voxel>> members;
+  bool own_order = false;
+  std::optional<std::vector<Map>> maps;
 };
 
 struct NotImplemented {
   std::string reason;
+};
+
+/// What a backend did instead of answering, as one phrase ("a crash: signal 11, Segmentation
+/// fault"), and lines that tell more, such as the last of its stderr. Never a right answer.
+struct Failed {
+  std::string fault;
+  std::vector<std::string> lines;
+  bool hung = false;  // it had its time and gave no answer: asking again takes as long
 };
 
 /// The maps alone, for Op::MapAfter.
@@ -57,6 +85,8 @@ struct KernelMapAnswer {
   // Read of the reference only.
   Triple kernel_size{1, 1, 1};
   Direction direction = Direction::Forward;
+  /// As of a GridBuffer. Below `layout` a complete target may stay unsaid: the pairs show it.
+  std::optional<Profile> profile{};
 };
 
 /// For Op::KernelMap in its dense form, and Op::SubmanifoldIndexMap [M-4].
@@ -65,11 +95,13 @@ struct DenseMapAnswer {
   std::optional<RowVoxels> source_rows, target_rows;
   std::shared_ptr<const std::variant<Layout, GridBuffer>> target;
   Triple kernel_size{1, 1, 1};
+  std::optional<Profile> profile{};
 };
 
 /// What a backend multiplies and sums in, by which its numbers are judged [V-3].
 enum class Arithmetic { Fp64, Fp32, Tf32, Fp16 };
 std::string_view to_string(Arithmetic arithmetic);
+std::optional<Arithmetic> parse_arithmetic(std::string_view name);
 
 /// For Op::Convolution: [target rows][Cout].
 struct NumbersAnswer {
@@ -88,8 +120,8 @@ struct GradientsAnswer {
   NumbersAnswer features, weights, bias;
 };
 
-using Answer = std::variant<Layout, GridBuffer, Maps, KernelMapAnswer, DenseMapAnswer,
-                            NumbersAnswer, GradientsAnswer, Error, NotImplemented>;
+using Answer = std::variant<Layout, GridBuffer, VoxelsAnswer, Maps, KernelMapAnswer, DenseMapAnswer,
+                            NumbersAnswer, GradientsAnswer, Error, NotImplemented, Failed>;
 
 class Backend {
  public:
@@ -101,10 +133,26 @@ class Backend {
   virtual Answer answer(const Case& question) const = 0;
 };
 
+/// How the files that an answer names are read (docs/answer-format.md). Both throw Error for what
+/// cannot be. The program has those of input/answer_files.h; without them an answer names no file.
+struct AnswerFiles {
+  std::function<GridBuffer(const std::string& path)> nanovdb;
+  /// `kind`: "grid", "map", "dense", "numbers", "gradients".
+  std::function<Answer(const std::string& path, std::string_view kind)> npz;
+};
+
+/// Of a backend that is another's program.
+struct ForeignOptions {
+  double limit = 10;  // seconds for a case
+  double start = 60;  // more for the first case of the first process, which may load libraries
+  AnswerFiles files;
+};
+
 /// Names of all backends of this build, in the order of --help.
 std::vector<std::string> backend_names();
 
-/// Error(InvalidArgument, argument "backend") when there is none of that name.
-std::unique_ptr<Backend> make_backend(std::string_view name);
+/// The backend of that name; or, of a name that is a command ("python3 mine.py"), the program that
+/// it runs. Error(InvalidArgument, argument "backend") when it is neither.
+std::unique_ptr<Backend> make_backend(std::string_view name, const ForeignOptions& options = {});
 
 }  // namespace leafproof::oracle

@@ -34,11 +34,12 @@ void check_batch(const char* name, const Batch& batch, bool canonical) {
 
 }  // namespace
 
-void fail(std::string_view field, std::string_view value, std::string reason) {
+void fail(std::string_view field, std::string_view value, std::string reason,
+          std::string_view what) {
   std::string shown(value.substr(0, kShown));
   if (value.size() > kShown) shown += "...";
   throw reference::Error(reference::ErrorKind::Corrupt,
-                         {.operation = "case",
+                         {.operation = std::string(what),
                           .argument = field.empty() ? "a field without a name" : std::string(field),
                           .value = std::move(shown),
                           .reason = std::move(reason),

@@ -22,8 +22,10 @@ using View = std::vector<std::int64_t>;
 using Maps = std::vector<Map>;
 
 /// The Error of a written case that cannot be read, or a case that cannot be written: Corrupt,
-/// naming the field and the value, which is cut to a length that can be shown.
-[[noreturn]] void fail(std::string_view field, std::string_view value, std::string reason);
+/// naming the field and the value, which is cut to a length that can be shown. `what`: the
+/// operation that the error names; answers are written in the same way.
+[[noreturn]] void fail(std::string_view field, std::string_view value, std::string reason,
+                       std::string_view what = "case");
 
 /// What a Case promises and a reader must therefore check: maps and names of every batch, canonical
 /// order [G-2] but for the lists of from_ijk, flags of 0 and 1.

@@ -9,6 +9,7 @@
 
 #include "oracle/compare_conv.h"
 #include "oracle/compare_member.h"
+#include "oracle/compare_voxels.h"
 #include "oracle/layout_view.h"
 #include "oracle/window.h"
 
@@ -26,6 +27,9 @@ std::string describe(const Answer& answer) {
       return fmt::format("a buffer of {} grids, {} bytes",
                          b.offsets.empty() ? 0 : b.offsets.size() - 1, b.bytes.size());
     }
+    std::string operator()(const VoxelsAnswer& v) const {
+      return fmt::format("the voxels of {} members", v.members.size());
+    }
     std::string operator()(const Maps& m) const { return fmt::format("{} maps", m.maps.size()); }
     std::string operator()(const KernelMapAnswer& k) const {
       return fmt::format("a kernel map of {} pairs", k.map.gather.size());
@@ -39,6 +43,7 @@ std::string describe(const Answer& answer) {
     std::string operator()(const GradientsAnswer&) const { return "gradients"; }
     std::string operator()(const Error& e) const { return e.what(); }
     std::string operator()(const NotImplemented& n) const { return "not implemented: " + n.reason; }
+    std::string operator()(const Failed& f) const { return f.fault; }
   };
   return std::visit(Describe{}, answer);
 }
@@ -241,6 +246,24 @@ void judge_layouts(const Answer& reference, const Answer& candidate, Profile pro
     judge_bytes(reference, *expected.layout, candidate, *actual.layout, verdict);
 }
 
+/// A reference's layout against a candidate that lists its voxels.
+void judge_voxels(const Answer& reference, const VoxelsAnswer& candidate, bool judge_maps,
+                  Verdict& verdict) {
+  const Side expected(reference);
+  if (expected.stopped()) {
+    verdict.compared = false;
+    return differ(verdict, unreadable(*expected.stopped(), of_reference));
+  }
+  verdict.profile = candidate.own_order ? Profile::Sets : Profile::Topology;
+  verdict.members = static_cast<std::int64_t>(expected.layout->grids.size());
+  verdict.voxels = voxels_of(*expected.layout);
+  compare_voxels(batch_of(*expected.layout), candidate, judge_maps, verdict);
+}
+
+bool is_a_grid(const Answer& answer) {
+  return std::holds_alternative<Layout>(answer) || std::holds_alternative<GridBuffer>(answer);
+}
+
 /// The maps that an answer holds, and why there are no more.
 struct MapsRead {
   std::vector<Map> maps;
@@ -249,6 +272,7 @@ struct MapsRead {
 
 MapsRead maps_of(const Answer& answer) {
   if (const auto* maps = std::get_if<Maps>(&answer)) return {maps->maps, {}};
+  if (const auto* voxels = std::get_if<VoxelsAnswer>(&answer)) return {*voxels->maps, {}};
   const Side side(answer);
   MapsRead read{{}, side.stopped()};
   for (const Grid& grid : side.layout->grids) read.maps.push_back(grid.map);
@@ -295,6 +319,14 @@ std::optional<Profile> parse_profile(std::string_view name) {
   for (const Profile p : {Profile::Sets, Profile::Topology, Profile::Layout, Profile::Bytes})
     if (name == to_string(p)) return p;
   return {};
+}
+
+std::optional<ErrorKind> parse_error_kind(std::string_view name) {
+  for (const ErrorKind kind : {ErrorKind::InvalidArgument, ErrorKind::ShapeMismatch,
+                               ErrorKind::OutOfRange, ErrorKind::CapacityExceeded,
+                               ErrorKind::OutOfMemory, ErrorKind::Unsupported, ErrorKind::Corrupt})
+    if (to_string(kind) == name) return kind;
+  return std::nullopt;
 }
 
 std::string_view to_string(Counted counted) {
@@ -360,8 +392,26 @@ Verdict compare(const Answer& reference, const Answer& candidate, Profile profil
     verdict.reason = "the reference has no answer: " + none->reason;
     return verdict;
   }
+  if (const auto* failed = std::get_if<Failed>(&candidate)) {
+    verdict.compared = false;
+    verdict.hung = failed->hung;
+    differ(verdict, {.clause = "E-2",
+                     .what = "a fault instead of an answer",
+                     .expected = describe(reference),
+                     .actual = failed->fault,
+                     .window = failed->lines});
+    verdict.outcome = Outcome::Different;
+    return verdict;
+  }
   const auto* refused = std::get_if<Error>(&reference);
   const auto* refuses = std::get_if<Error>(&candidate);
+  const auto other_kind = [&](const char* clause) {
+    verdict.compared = false;
+    differ(verdict, {.clause = clause,
+                     .what = "the kind of an answer",
+                     .expected = describe(reference),
+                     .actual = describe(candidate)});
+  };
   if (refused != nullptr || refuses != nullptr) {
     const bool equal =
         refused != nullptr && refuses != nullptr && refused->kind() == refuses->kind();
@@ -387,14 +437,21 @@ Verdict compare(const Answer& reference, const Answer& candidate, Profile profil
     if (reference.index() == candidate.index())
       compare_convolution(reference, candidate, profile, verdict);
     else
-      differ(verdict, {.clause = "M-1",
-                       .what = "the kind of an answer",
-                       .expected = describe(reference),
-                       .actual = describe(candidate)});
-  } else if (std::holds_alternative<Maps>(reference) || std::holds_alternative<Maps>(candidate)) {
-    judge_map_lists(reference, candidate, verdict);
-  } else {
+      other_kind("M-1");
+  } else if (!is_a_grid(reference) && !std::holds_alternative<Maps>(reference)) {
+    other_kind("G-9");  // nothing to judge by
+  } else if (std::holds_alternative<Maps>(reference)) {
+    const auto* voxels = std::get_if<VoxelsAnswer>(&candidate);
+    if (voxels != nullptr && !voxels->maps)
+      other_kind("G-7");
+    else
+      judge_map_lists(reference, candidate, verdict);
+  } else if (const auto* voxels = std::get_if<VoxelsAnswer>(&candidate)) {
+    judge_voxels(reference, *voxels, judge_maps, verdict);
+  } else if (is_a_grid(candidate)) {
     judge_layouts(reference, candidate, profile, judge_maps, verdict);
+  } else {
+    other_kind("G-9");
   }
   verdict.outcome = verdict.first ? Outcome::Different : Outcome::Equal;
   return verdict;

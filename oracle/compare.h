@@ -12,10 +12,6 @@
 
 namespace leafproof::oracle {
 
-enum class Profile { Sets, Topology, Layout, Bytes };  // [G-9]
-std::string_view to_string(Profile profile);
-std::optional<Profile> parse_profile(std::string_view name);
-
 enum class Outcome {
   Equal,
   Different,
@@ -69,6 +65,7 @@ struct Verdict {
   double largest_error = 0;       // of numbers: the largest error as a part of its bound [V-3]
   std::int64_t not_compared = 0;  // members of the reference that the candidate's bytes do not show
   bool compared = true;           // false: a refusal, or an answer of which nothing could be read
+  bool hung = false;              // the backend gave no answer in its time
   bool ok() const { return outcome == Outcome::Equal; }
 };
 
@@ -91,7 +88,8 @@ std::string_view clause_of(Op op);
 ///
 /// A kernel map is judged tap by tap, pairs in any order but each exactly once [M-3]; for `Bytes`
 /// in the order of [M-2] too. Rows that a candidate brings with it are put in the reference's order
-/// first [M-7]. Numbers are judged by [V-3]: compare_conv.h.
+/// first [M-7]. Numbers are judged by [V-3]: compare_conv.h. Lists of voxels of a candidate are
+/// judged by their own claim of order, whatever the profile; what failed is different.
 ///
 /// Never throws for what the candidate did: a hostile buffer is a Difference with its Corrupt
 /// reason, after the differences of the members before the one that cannot be followed. A side that

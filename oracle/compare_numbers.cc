@@ -65,6 +65,13 @@ std::string_view to_string(Arithmetic arithmetic) {
   return "unknown";
 }
 
+std::optional<Arithmetic> parse_arithmetic(std::string_view name) {
+  for (const Arithmetic a :
+       {Arithmetic::Fp64, Arithmetic::Fp32, Arithmetic::Tf32, Arithmetic::Fp16})
+    if (name == to_string(a)) return a;
+  return {};
+}
+
 Judgement judge_number(const reference::Exact& exact, double actual, NumberType type,
                        Arithmetic multiplier, Arithmetic accumulator, double largest_whole) {
   Judgement judgement;

@@ -744,8 +744,12 @@ Case generate(Op op, std::uint64_t seed, std::uint64_t number) {
   ChoiceSource choices{std::uint64_t{kSemanticsVersion}, static_cast<std::uint64_t>(op), seed,
                        number};
   Case c = draw_case(op, choices, number);
-  c.id = fmt::format("{} --seed {} --case {}", to_string(op), seed, number);
+  c.id = case_id(op, seed, number);
   return c;
+}
+
+std::string case_id(Op op, std::uint64_t seed, std::uint64_t number) {
+  return fmt::format("{} --seed {} --case {}", to_string(op), seed, number);
 }
 
 Case generate(Op op, std::span<const std::uint8_t> bytes) {

@@ -16,6 +16,9 @@ namespace leafproof::oracle {
 /// names are all drawn from it.
 Case generate(Op op, std::uint64_t seed, std::uint64_t number);
 
+/// Its `id`: "refine --seed 7 --case 41".
+std::string case_id(Op op, std::uint64_t seed, std::uint64_t number);
+
 /// A case that bytes choose: whatever they are it is well formed, and where they end every choice
 /// is the simplest one. So a fuzzer, a property test or another program makes cases of the same
 /// families, and makes them smaller by making the bytes fewer.

@@ -9,8 +9,17 @@
 
 namespace leafproof::oracle {
 
+std::optional<Profile> profile_asked(const Answer& answer) {
+  if (const auto* buffer = std::get_if<GridBuffer>(&answer)) return buffer->profile;
+  if (const auto* map = std::get_if<KernelMapAnswer>(&answer)) return map->profile;
+  if (const auto* dense = std::get_if<DenseMapAnswer>(&answer)) return dense->profile;
+  if (std::holds_alternative<VoxelsAnswer>(answer)) return Profile::Topology;
+  return {};
+}
+
 Standard::Standard(const Case& question, const Backend& reference)
-    : answer_(reference.answer(question)) {
+    : answer_(reference.answer(question)),
+      about_maps_(question.op == Op::MapAfter || question.op == Op::FromPoints) {
   const bool maps = std::holds_alternative<Maps>(answer_);
   if (!layout() && !error() && !maps && !is_of_convolution(answer_))
     throw std::logic_error("the reference answered neither with a result nor with a refusal: " +
@@ -18,6 +27,8 @@ Standard::Standard(const Case& question, const Backend& reference)
 }
 
 Verdict Standard::judge(const Answer& actual) const {
+  if (const auto profile = profile_asked(actual))
+    return compare(answer_, actual, *profile, about_maps_);
   const auto* buffer = std::get_if<GridBuffer>(&actual);
   if (std::holds_alternative<KernelMapAnswer>(actual))
     return compare(answer_, actual, Profile::Bytes, /*judge_maps=*/true);

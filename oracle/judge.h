@@ -8,6 +8,9 @@
 
 namespace leafproof::oracle {
 
+/// What the author of a foreign answer asks to be judged by; none: what our own backends owe.
+std::optional<Profile> profile_asked(const Answer& answer);
+
 /// A reference's answer, by which candidates are judged.
 class Standard {
  public:
@@ -18,12 +21,13 @@ class Standard {
   const Layout* layout() const { return std::get_if<Layout>(&answer_); }
   const Error* error() const { return std::get_if<Error>(&answer_); }
 
-  /// An answer that is a NanoVDB buffer owes `bytes` [G-9], a kernel map the order of its pairs
-  /// [M-2], an answer that is a layout `layout`.
+  /// A foreign answer is judged by what its author asks for. Else an answer that is a NanoVDB
+  /// buffer owes `bytes` [G-9], a kernel map the order of its pairs [M-2], a layout `layout`.
   Verdict judge(const Answer& actual) const;
 
  private:
   Answer answer_;
+  bool about_maps_;  // the operation says what maps become [G-9]
 };
 
 /// The verdict of a backend that threw instead of answering.

@@ -40,6 +40,13 @@ std::string markup(std::string_view text);
 /// Columns that valid UTF-8 takes on a terminal (one each: the texts here have no wide characters).
 std::size_t columns_of(std::string_view text);
 
+/// A backend's name as tables show it: of a command the program that it runs, or the script that an
+/// interpreter runs ("mine.py").
+std::string short_name(std::string_view backend);
+
+/// Text as one word of a shell's command line.
+std::string shell_word(std::string_view text);
+
 /// "950", "12.3k", "4.56M", "1.20G".
 std::string short_number(std::int64_t n);
 /// "0.4s", "12s", "3m05s".

@@ -72,7 +72,7 @@ std::vector<Column> columns() {
   const auto number = [](std::int64_t n) { return fmt::format("{}", n); };
   std::vector<Column> list{
       {"", "operation", false, always, [](const Row& r) { return printable(r.operation); }},
-      {"", "backend", false, always, [](const Row& r) { return printable(r.backend); }},
+      {"", "backend", false, always, [](const Row& r) { return printable(short_name(r.backend)); }},
       {"", "input", false, always, [](const Row& r) { return printable(r.input); }},
       {"", "cases", true, 9, [=](const Row& r) { return number(r.cases); }},
       {"", "memb.", true, 2, [](const Row& r) { return short_number(r.members); }},
@@ -481,6 +481,33 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80;
   }));
+}
+
+std::string short_name(std::string_view backend) {
+  if (backend.find_first_of(" /") == backend.npos) return std::string(backend);
+  std::string_view first, rest = backend;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    const std::string_view file = word.substr(word.find_last_of('/') + 1);
+    if (first.empty()) {
+      first = file;
+    } else if (!word.starts_with('-') && file.find('.') != file.npos) {
+      return std::string(file);
+    }
+  }
+  return std::string(first.empty() ? backend : first);
+}
+
+std::string shell_word(std::string_view text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./@%+=:,").find(c) != std::string_view::npos;
+  });
+  if (plain) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 std::string short_number(std::int64_t n) {

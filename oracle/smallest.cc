@@ -26,6 +26,16 @@ std::string camel(std::string_view name) {
   return out;
 }
 
+/// As the text of a C string.
+std::string quoted(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 /// How the case is written in a report, or why it cannot be.
 template <class Write>
 std::string written(Write write) {
@@ -39,7 +49,8 @@ std::string written(Write write) {
 }  // namespace
 
 std::string replay_line(const Case& question, std::string_view backend) {
-  return fmt::format("leafproof replay --backend {} '{}'", backend, write_case_text(question));
+  return fmt::format("leafproof replay --backend {} '{}'", shell_word(backend),
+                     write_case_text(question));
 }
 
 std::string google_test(const Case& question, std::string_view backend) {
@@ -58,8 +69,8 @@ TEST(Leafproof, {}On{}) {{
   EXPECT_TRUE(verdict.ok()) << text_verdict(verdict);
 }}
 )",
-                     camel(to_string(question.op)), camel(backend), write_case_text(question),
-                     backend);
+                     camel(to_string(question.op)), camel(short_name(backend)),
+                     write_case_text(question), quoted(backend));
 }
 
 Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,

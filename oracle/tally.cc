@@ -32,7 +32,11 @@ std::string names_of(const std::vector<Op>& ops) {
 std::string names_of(const std::vector<Skip>& skips) {
   std::vector<std::string> names;
   for (const Skip& skip : skips)
-    names.push_back(std::string(to_string(skip.op)).append("@").append(skip.backend));
+    names.push_back(std::string(to_string(skip.op))
+                        .append("@")
+                        .append(skip.backend)
+                        .append(" ")
+                        .append(skip.reason));
   return fmt::format("{}", fmt::join(names, ","));
 }
 

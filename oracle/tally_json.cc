@@ -249,7 +249,8 @@ Json json_of(const Sweep& sweep) {
   Json ops = Json::array(), skips = Json::array();
   for (const Op op : sweep.ops) ops.push_back(to_string(op));
   for (const Skip& skip : sweep.skips)
-    skips.push_back({{"operation", to_string(skip.op)}, {"backend", skip.backend}});
+    skips.push_back(
+        {{"operation", to_string(skip.op)}, {"backend", skip.backend}, {"reason", skip.reason}});
   return {{"program_version", printable(sweep.version)},
           {"notes", printed(sweep.notes)},
           {"operations", std::move(ops)},
@@ -279,6 +280,7 @@ Sweep sweep_of_json(const Json& json) {
     Skip& given = sweep.skips.emplace_back();
     given.op = op_of(skip.at("operation"));
     given.backend = skip.at("backend");
+    given.reason = skip.at("reason");
   }
   sweep.shrink_tries = count(json.at("tries"));
   sweep.kept_failures =

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/vectors_node.h"
 #include "reference/canonical_order.h"
@@ -297,7 +298,7 @@ Vector read_case(const Node& at, const Node& params, Op op, const std::string& f
   if (convolves(op)) read_convolution(at, question);
   if (!valid) {
     const Node error = at["error"];
-    const auto kind = parse_kind(error.string());
+    const auto kind = parse_error_kind(error.string());
     if (!kind) error.fail("unknown kind of error '" + error.string() + "'");
     vector.expected = Error(*kind, {.operation = std::string(to_string(op)),
                                     .argument = "the case",
@@ -402,8 +403,9 @@ std::vector<Vector> read_vectors(const std::filesystem::path& path) {
 
 Verdict judge(const Vector& vector, const Answer& actual) {
   const bool about_maps = vector.question.op == Op::FromPoints;  // the result takes its map [T-1]
-  Verdict verdict = compare(vector.expected, actual, Profile::Layout, about_maps);
-  if (!verdict.ok() || !std::holds_alternative<Layout>(vector.expected)) return verdict;
+  const auto asked = profile_asked(actual);
+  Verdict verdict = compare(vector.expected, actual, asked.value_or(Profile::Layout), about_maps);
+  if (asked || !verdict.ok() || !std::holds_alternative<Layout>(vector.expected)) return verdict;
   if (const auto* layout = std::get_if<Layout>(&actual))
     against_file(vector.written, *layout, verdict);
   else if (const auto* buffer = std::get_if<GridBuffer>(&actual))
@@ -416,7 +418,8 @@ Verdict judge_on(const Vector& vector, const Backend& backend) {
   if (!verdict.ok() || !vector.pairs) return verdict;
   Case question = vector.question;
   question.op = Op::KernelMap;
-  return compare(*vector.pairs, backend.answer(question), Profile::Layout);
+  const Answer pairs = backend.answer(question);
+  return compare(*vector.pairs, pairs, profile_asked(pairs).value_or(Profile::Layout));
 }
 
 Tally run_vectors(const std::vector<Vector>& vectors, const Backend& backend,

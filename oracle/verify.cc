@@ -22,6 +22,7 @@
 #include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/ledger.h"
+#include "oracle/report_parts.h"
 #include "oracle/smallest.h"
 #include "oracle/tally.h"
 
@@ -29,6 +30,8 @@ namespace leafproof::oracle {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kTriesOfHangs = 8;  // of a backend that uses its whole time for each
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -40,7 +43,8 @@ struct Item {
   std::uint64_t number = 0;      // of a generated case
   const Scene* scene = nullptr;  // or a pass on a scene
   const ScenePass* pass = nullptr;
-  std::int64_t place = 0;  // among all items of the sweep
+  const Case* listed = nullptr;  // or a case that was given
+  std::int64_t place = 0;        // among all items of the sweep
 };
 
 /// What one backend made of one item.
@@ -77,6 +81,7 @@ bool asked(const Scene* scene, const Backend& backend) {
 }
 
 Case question_of(const Item& item, std::uint64_t seed) {
+  if (item.listed != nullptr) return *item.listed;
   if (item.pass == nullptr) return generate(item.op, seed, item.number);
   Case question = item.pass->make(item.scene->batch);
   question.id = item.pass->name + " on " + item.scene->name;
@@ -112,6 +117,24 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
   return slot;
 }
 
+/// The operations take turns, so that all have their part of a bounded time.
+std::vector<SweepCase> generated(const VerifyOptions& options) {
+  const auto cases_of = [&](Op op) -> std::int64_t {
+    if (options.only_case) return 1;
+    if (options.cases) return *options.cases;
+    return options.level == 0 ? 0 : cases_of_level(op, options.level);
+  };
+  std::vector<SweepCase> cases;
+  std::int64_t most = 0;
+  for (const Op op : options.ops) most = std::max(most, cases_of(op));
+  for (std::int64_t i = 0; i < most; ++i)
+    for (const Op op : options.ops)
+      if (i < cases_of(op))
+        cases.push_back(
+            {cases.size(), op, options.only_case.value_or(static_cast<std::uint64_t>(i))});
+  return cases;
+}
+
 /// Those of the part: of all items every so-manieth.
 std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions& options) {
   std::vector<Item> items;
@@ -127,19 +150,10 @@ std::vector<Item> items_of(const std::vector<Scene>& scenes, const VerifyOptions
   for (const Scene& scene : scenes)
     for (const ScenePass& pass : scene_passes())
       if (std::find(options.ops.begin(), options.ops.end(), pass.op) != options.ops.end())
-        add({pass.op, 0, &scene, &pass});
-  // The operations take turns, so that all have their part of a bounded time.
-  const auto cases_of = [&](Op op) -> std::int64_t {
-    if (options.only_case) return 1;
-    if (options.cases) return *options.cases;
-    return options.level == 0 ? 0 : cases_of_level(op, options.level);
-  };
-  std::int64_t most = 0;
-  for (const Op op : options.ops) most = std::max(most, cases_of(op));
-  for (std::int64_t i = 0; i < most; ++i)
-    for (const Op op : options.ops)
-      if (i < cases_of(op))
-        add({op, options.only_case.value_or(static_cast<std::uint64_t>(i)), {}, {}});
+        add({.op = pass.op, .scene = &scene, .pass = &pass});
+  for (const Case& listed : options.listed) add({.op = listed.op, .listed = &listed});
+  if (options.listed.empty())
+    for (const SweepCase& c : generated(options)) add({.op = c.op, .number = c.number});
   return items;
 }
 
@@ -196,6 +210,10 @@ std::vector<Voxel> voxels_of(const Answer& answer, std::int64_t member) {
   try {
     const auto* buffer = std::get_if<GridBuffer>(&answer);
     const auto* layout = std::get_if<Layout>(&answer);
+    if (const auto* voxels = std::get_if<VoxelsAnswer>(&answer)) {
+      const auto m = static_cast<std::size_t>(std::max<std::int64_t>(0, member));
+      return m < voxels->members.size() ? voxels->members[m] : std::vector<Voxel>();
+    }
     if (buffer == nullptr && layout == nullptr) return {};
     Batch batch = batch_of(buffer != nullptr ? read_layout(*buffer) : *layout);
     const auto index = static_cast<std::size_t>(std::max<std::int64_t>(0, member));
@@ -206,40 +224,46 @@ std::vector<Voxel> voxels_of(const Answer& answer, std::int64_t member) {
   return {};
 }
 
-std::string replay_of(const Item& item, std::string_view backend, std::uint64_t seed) {
+std::string replay_of(const Item& item, const Case& question, std::string_view backend,
+                      const VerifyOptions& options) {
+  if (options.replay) return options.replay(question, item.number);
+  if (item.listed != nullptr) return replay_line(question, backend);
   if (item.pass == nullptr)
     return fmt::format("leafproof verify --ops {} --seed {} --case {} --backend {}",
-                       to_string(item.op), seed, item.number, backend);
+                       to_string(item.op), options.seed, item.number, shell_word(backend));
   const std::string_view input = item.scene->replay;
   return fmt::format("leafproof verify --level 0 --ops {} --backend {}{}{}", to_string(item.op),
-                     backend, input.empty() ? "" : " ", input);
+                     shell_word(backend), input.empty() ? "" : " ", input);
 }
 
 Failure failure_of(const Item& item, const Judged& judged, const Backend& reference,
-                   const Backend& backend, std::uint64_t seed, std::int64_t shrink_tries) {
+                   const Backend& backend, const VerifyOptions& options, bool first_of_row) {
   Failure failure;
-  const Case question = question_of(item, seed);
+  const Case question = question_of(item, options.seed);
   failure.operation = to_string(item.op);
   failure.backend = backend.name();
   failure.case_id = fmt::format("{} ({})", question.id, question.comment);
-  failure.replay = replay_of(item, backend.name(), seed);
+  failure.replay = replay_of(item, question, backend.name(), options);
   failure.verdict = *judged.verdict;
   const auto& first = failure.verdict.first;
   const std::int64_t member = first ? first->member : -1;
   failure.expected_voxels = voxels_of(reference.answer(question), member);
-  try {
-    failure.actual_voxels = voxels_of(backend.answer(question), member);
-  } catch (const std::exception&) {
-    // It threw before, too: the verdict says so.
+  if (failure.verdict.compared) {
+    try {
+      failure.actual_voxels = voxels_of(backend.answer(question), member);
+    } catch (const std::exception&) {
+      // It threw before, too: the verdict says so.
+    }
   }
-  if (shrink_tries > 0) failure.smallest = smallest_of(question, reference, backend, shrink_tries);
+  std::int64_t tries = first_of_row ? options.shrink_tries : 0;
+  if (failure.verdict.hung) tries = std::min(tries, kTriesOfHangs);
+  if (tries > 0) failure.smallest = smallest_of(question, reference, backend, tries);
   return failure;
 }
 
-bool skipped(const std::vector<Skip>& skips, Op op, std::string_view backend) {
-  return std::any_of(skips.begin(), skips.end(), [&](const Skip& skip) {
-    return skip.op == op && (skip.backend.empty() || skip.backend == backend);
-  });
+bool is_of(const Skip& skip, Op op, std::string_view backend) {
+  return skip.op == op &&
+         (skip.backend.empty() || skip.backend == backend || skip.backend == short_name(backend));
 }
 
 void check(const VerifyOptions& options, const std::vector<const Backend*>& backends) {
@@ -262,7 +286,8 @@ void check(const VerifyOptions& options, const std::vector<const Backend*>& back
   if (options.ops.empty()) refuse("ops", "none", "must name at least one operation");
   if (backends.empty()) refuse("backend", "none", "must name at least one backend");
   for (const Op op : options.ops)
-    if (std::find(generated_ops().begin(), generated_ops().end(), op) == generated_ops().end())
+    if (options.listed.empty() &&
+        std::find(generated_ops().begin(), generated_ops().end(), op) == generated_ops().end())
       refuse("ops", std::string(to_string(op)), "must be a pass [T] or one of convolution");
 }
 
@@ -300,7 +325,9 @@ std::vector<std::string> faults_of(const Tally& tally, const RowTally& sums, Row
   std::vector<std::string> faults;
   const Sweep& sweep = tally.sweep;
   const std::string who = fmt::format("{} on {}, {}", row.operation, row.backend, row.input);
-  if (skipped(sweep.skips, sums.op, row.backend)) return faults;
+  if (std::any_of(sweep.skips.begin(), sweep.skips.end(),
+                  [&](const Skip& skip) { return is_of(skip, sums.op, row.backend); }))
+    return faults;
   if (sums.unimplemented > 0)
     faults.push_back(
         fmt::format("{}: {} of {} cases not implemented and not told to skip them ({})", who,
@@ -351,7 +378,8 @@ struct Rows {
   Rows(const std::vector<const Backend*>& backends, const std::vector<Scene>& scenes,
        const VerifyOptions& options) {
     std::vector<const Scene*> inputs;
-    if (options.level > 0 || options.only_case) inputs.push_back(nullptr);  // generated cases
+    if (options.level > 0 || options.only_case || !options.listed.empty())
+      inputs.push_back(nullptr);  // generated or listed cases
     for (const Scene& scene : scenes) inputs.push_back(&scene);
     for (const Scene* scene : inputs)
       for (const Op op : options.ops)
@@ -360,10 +388,12 @@ struct Rows {
           if (!places.try_emplace({scene, op, b}, sums.size()).second) continue;
           RowTally& tally = sums.emplace_back();
           tally.op = op;
-          tally.generated = scene == nullptr;
+          tally.generated = scene == nullptr && options.listed.empty();
           tally.row.operation = to_string(op);
           tally.row.backend = backends[b]->name();
-          tally.row.input = scene == nullptr ? "generated" : scene->name;
+          tally.row.input = scene != nullptr         ? scene->name
+                            : options.listed.empty() ? "generated"
+                                                     : options.listed_name;
         }
   }
   std::size_t of(const Item& item, std::size_t backend) const {
@@ -372,6 +402,57 @@ struct Rows {
 };
 
 }  // namespace
+
+std::vector<SweepCase> cases_of_sweep(const VerifyOptions& options) {
+  std::vector<SweepCase> part;
+  for (const SweepCase& c : generated(options))
+    if (static_cast<std::int64_t>(c.place) % options.shard.parts == options.shard.part - 1)
+      part.push_back(c);
+  return part;
+}
+
+std::vector<Skip> read_skips(std::string_view text, std::string_view name) {
+  std::vector<Skip> skips;
+  std::size_t number = 0;
+  constexpr std::string_view space = " \t\r";
+  const auto trim = [&](std::string_view& line) {
+    line.remove_prefix(std::min(line.find_first_not_of(space), line.size()));
+    line.remove_suffix(line.size() - 1 - std::min(line.find_last_not_of(space), line.size() - 1));
+  };
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    ++number;
+    const auto refuse = [&](std::string_view value, const char* reason) {
+      throw Error(ErrorKind::Corrupt, {.operation = "read skips",
+                                       .argument = fmt::format("{}, line {}", name, number),
+                                       .value = std::string(value),
+                                       .reason = reason,
+                                       .member = {},
+                                       .row = {}});
+    };
+    line = line.substr(0, line.find('#'));
+    trim(line);
+    if (line.empty()) continue;
+    const std::string_view word = line.substr(0, line.find_first_of(space));
+    const auto op = parse_op(word);
+    if (!op) refuse(word, "must be an operation");
+    line.remove_prefix(word.size());
+    trim(line);
+    Skip skip{*op, {}, {}};
+    if (line.starts_with('[')) {
+      const std::size_t end = line.find(']');
+      if (end == line.npos || end == 1) refuse(line, "must be a backend in brackets, and a reason");
+      skip.backend = line.substr(1, end - 1);
+      line.remove_prefix(end + 1);
+      trim(line);
+    }
+    if (line.empty()) refuse(word, "must have a reason");
+    skip.reason = line;
+    skips.push_back(std::move(skip));
+  }
+  return skips;
+}
 
 bool is_stated_limit(std::string_view backend, const NotImplemented& answer) {
   return backend == "brute_force" && answer.reason.find("does not suffice") != std::string::npos;
@@ -453,9 +534,8 @@ Tally judge_part(const Backend& reference, const std::vector<const Backend*>& ba
         if (judged.outcome != Outcome::Different ||
             static_cast<int>(sums.failures.size()) >= options.kept_failures)
           continue;
-        sums.failures.emplace_back(item.place,
-                                   failure_of(item, judged, reference, *backends[b], options.seed,
-                                              sums.failures.empty() ? options.shrink_tries : 0));
+        sums.failures.emplace_back(item.place, failure_of(item, judged, reference, *backends[b],
+                                                          options, sums.failures.empty()));
       }
     }
     tally.done += static_cast<std::int64_t>(slots.size());
@@ -480,6 +560,7 @@ Verification conclude(const Tally& tally) {
   report.notes = tally.sweep.notes;
   report.seconds = tally.seconds;
   bool equal = true;
+  std::map<const Skip*, bool> skips;  // those that were met: whether something was left out
   for (const RowTally& sums : tally.rows) {
     equal = equal && sums.row.different == 0;
     for (const auto& [place, failure] : sums.failures) report.failures.push_back(failure);
@@ -487,6 +568,8 @@ Verification conclude(const Tally& tally) {
     if (tally.shard.parts > 1 && sums.items == 0) continue;
     Row row = sums.row;
     for (auto& fault : faults_of(tally, sums, row)) result.faults.push_back(std::move(fault));
+    for (const Skip& skip : tally.sweep.skips)
+      if (is_of(skip, sums.op, row.backend)) skips[&skip] |= sums.unimplemented > 0;
     report.rows.push_back(std::move(row));
   }
   if (!tally.complete())
@@ -494,6 +577,16 @@ Verification conclude(const Tally& tally) {
         fmt::format("NOT TESTED: {} of {} cases: {}", tally.items - tally.done, tally.items,
                     tally.cut_short ? "one differed, and was to be the last (--fail-fast)"
                                     : fmt::format("{} s were over", tally.limit.value_or(0))));
+  // Only a whole sweep shows what is not needed.
+  const bool whole = tally.complete() && tally.shard.parts == 1 && !tally.sweep.only_case &&
+                     std::any_of(tally.rows.begin(), tally.rows.end(),
+                                 [](const RowTally& sums) { return sums.generated; });
+  if (whole)
+    for (const auto& [skip, used] : skips)
+      if (!used && !skip->reason.empty())
+        result.faults.push_back(fmt::format(
+            "the skip of {}{} ({}) is not needed: nothing was left out", to_string(skip->op),
+            skip->backend.empty() ? "" : " on " + skip->backend, skip->reason));
   if (tally.shard.parts > 1)
     report.notes.push_back(
         fmt::format("part {} of {} of a sweep: it promises no class of cases, their union does",

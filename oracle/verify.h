@@ -24,11 +24,18 @@ struct Scene {
   std::function<bool(std::string_view backend)> asks;
 };
 
-/// "Not implemented" is accepted of this operation on this backend (empty: on all).
+/// "Not implemented" is accepted of this operation on this backend (empty: on all). One with a
+/// reason must be needed: a fault where the backend was asked and left out nothing.
 struct Skip {
   Op op;
-  std::string backend;
+  std::string backend;  // as it was named, or as tables show it
+  std::string reason{};
 };
+
+/// A file of skips: on each line an operation, the backend in brackets unless it is any, and a
+/// reason; "#" begins a comment. "kernel_map [python3 mine.py] has no maps". Error(Corrupt), naming
+/// the line. `name`: of the file, for errors.
+std::vector<Skip> read_skips(std::string_view text, std::string_view name);
 
 struct VerifyOptions {
   std::vector<Op> ops;  // of generated_ops()
@@ -37,6 +44,11 @@ struct VerifyOptions {
   std::optional<std::int64_t> cases;       // per operation, instead of the level's number
   std::optional<std::uint64_t> only_case;  // replay: this generated case alone
   std::vector<Skip> skips;
+  /// Instead of generated cases these, with ids of their own; of their operations alone.
+  std::vector<Case> listed;
+  std::string listed_name;  // as reports print where they are from
+  /// How a report says a case is judged again, where `leafproof verify` and `replay` cannot do it.
+  std::function<std::string(const Case& question, std::uint64_t number)> replay;
   /// Of all work of a sweep this part alone: the parts of one sweep are its cases, each once. A
   /// part promises no class of cases.
   struct Shard {
@@ -69,6 +81,15 @@ struct Verification {
 /// Throws Error(InvalidArgument) for options out of their range.
 Verification verify(const Backend& reference, const std::vector<const Backend*>& backends,
                     const std::vector<Scene>& scenes, const VerifyOptions& options);
+
+/// A generated case of a sweep; `place`: which of all its cases, whatever part is asked for.
+struct SweepCase {
+  std::uint64_t place = 0;
+  Op op{};
+  std::uint64_t number = 0;
+};
+/// Those that verify() judges besides scenes, in order; the options of `listed` are not read.
+std::vector<SweepCase> cases_of_sweep(const VerifyOptions& options);
 
 /// The passes that run on real input, by name: "refine 2", "refine 2 masked", ...
 struct ScenePass {

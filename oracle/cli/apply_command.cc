@@ -19,7 +19,7 @@ struct Options {
   OperationOptions operation;
   std::vector<std::filesystem::path> inputs;
   std::filesystem::path output;
-  std::string backend;
+  BackendsOption backends;
   bool json = false;
 };
 
@@ -35,25 +35,27 @@ int run(const Options& options) {
   }
   check_output({"apply", options.output});
   std::vector<std::string> notes;
-  const auto backend = make_backend(options.backend);
+  const std::string& name = options.backends.names[0];
+  const auto backend = options.backends.make(name);
   const Case question = make_case(options.operation, options.inputs, notes);
   for (const auto& note : notes) say(note);
-  check_memory(question, options.backend);
+  check_memory(question, name);
 
   const auto start = std::chrono::steady_clock::now();
   Answer answer = backend->answer(question);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (const auto* error = std::get_if<Error>(&answer)) throw *error;
-  if (const auto* missing = std::get_if<NotImplemented>(&answer)) {
-    say(fmt::format("{} does not implement this: {}", options.backend, missing->reason));
+  if (has_no_answer(name, answer)) return kDifferent;
+  GridBuffer buffer;
+  if (auto* layout = std::get_if<Layout>(&answer)) {
+    buffer = write_layout(*layout, free_memory());
+  } else if (auto* given = std::get_if<GridBuffer>(&answer)) {
+    buffer = std::move(*given);
+  } else {
+    say(fmt::format("{} answers with voxels, not with NanoVDB grids: `check` and `verify` judge it",
+                    name));
     return kDifferent;
   }
-  GridBuffer buffer;
-  if (auto* layout = std::get_if<Layout>(&answer))
-    buffer = write_layout(*layout, free_memory());
-  else
-    buffer = std::move(std::get<GridBuffer>(answer));
   write_nvdb(options.output, buffer);
 
   // Read back by the side that trusts nothing: what is printed is what the bytes say.
@@ -61,7 +63,7 @@ int run(const Options& options) {
   const auto voxels = written.voxel_offsets.back();
   if (options.json) {
     std::cout << nlohmann::json{{"output", plain(options.output.string())},
-                                {"backend", options.backend},
+                                {"backend", name},
                                 {"members", written.grids.size()},
                                 {"voxels", voxels},
                                 {"leaves", written.leaf_offsets.back()},
@@ -73,7 +75,7 @@ int run(const Options& options) {
     fmt::print("{}: {}, {}, {}, {} bytes, in {:.3f} s by {}\n", plain(options.output.string()),
                counted(written.grids.size(), "member"), counted(voxels, "voxel"),
                counted(written.leaf_offsets.back(), "leaf", "leaves"), buffer.bytes.size(), seconds,
-               options.backend);
+               name);
   }
   return kEqual;
 }
@@ -82,7 +84,7 @@ int run(const Options& options) {
 
 void add_apply(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  options->backend = default_backend();
+  options->backends.names = {default_backend()};
   CLI::App* command = app.add_subcommand("apply", "run a pass on a file, write a .nvdb");
   command->description(
       "Runs one pass on a batch read from files (meshes, point clouds, .npz voxel lists, .vdb, "
@@ -92,8 +94,7 @@ void add_apply(CLI::App& app, int& exit_code) {
   command->add_flag("--meshes", options->operation.meshes,
                     "instead of files: the meshes that `verify` uses");
   command->add_option("-o,--output", options->output, "the .nvdb to write")->required();
-  command->add_option("--backend", options->backend,
-                      fmt::format("who builds it ({})", options->backend));
+  options->backends.add_one_to(*command, "builds it");
   command->add_flag("--json", options->json, "print what was written as JSON");
   command->footer(
       "\nExamples:\n"

@@ -20,7 +20,8 @@ namespace {
 struct Options {
   OperationOptions operation;
   std::vector<std::filesystem::path> files;  // the inputs, then the answer unless `backend` is set
-  std::string backend;                       // whose answer is judged instead of a file's
+  BackendsOption backends;                   // whose answer is judged instead of a file's
+  const std::string& backend() const { return backends.names[0]; }
   std::string profile = "topology";
   std::filesystem::path report;
   bool json = false;
@@ -44,7 +45,7 @@ Report report_of(const Options& options, const Case& question, const Answer& exp
   Row row;
   row.operation = options.operation.op;
   row.backend =
-      options.backend.empty() ? options.files.back().filename().string() : options.backend;
+      options.backend().empty() ? options.files.back().filename().string() : options.backend();
   row.input = options.files.front().filename().string();
   row.cases = 1;
   row.members = verdict.members;
@@ -102,7 +103,7 @@ int run(const Options& options) {
                  .reason = "must be sets, topology, layout or bytes [G-9]",
                  .member = {},
                  .row = {}});
-  if (options.backend.empty() && options.files.size() < 2)
+  if (options.backend().empty() && options.files.size() < 2)
     throw Error(ErrorKind::InvalidArgument,
                 {.operation = "check",
                  .argument = "ACTUAL.nvdb",
@@ -120,8 +121,9 @@ int run(const Options& options) {
   }
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> inputs = options.files;
-  if (options.backend.empty()) inputs.pop_back();
-  const auto candidate = options.backend.empty() ? nullptr : make_backend(options.backend);
+  if (options.backend().empty()) inputs.pop_back();
+  const auto candidate =
+      options.backend().empty() ? nullptr : options.backends.make(options.backend());
   Answer actual;
   const bool of_rows = options.operation.is_of_rows();
   if (!candidate && !of_rows) actual = read_nvdb(options.files.back());
@@ -151,6 +153,7 @@ int run(const Options& options) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
+  options->backends.names = {""};
   CLI::App* command =
       app.add_subcommand("check", "judge a .nvdb that somebody else's program wrote, or a backend");
   command->description(
@@ -163,9 +166,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->add_option("FILES", options->files,
                    "INPUT... ACTUAL.nvdb: the files of the batch, and last the answer to judge")
       ->required();
-  command->add_option("--backend", options->backend,
-                      fmt::format("judge this backend's answer; FILES are all inputs then ({})",
-                                  fmt::join(backend_names(), ", ")));
+  options->backends.add_one_to(*command, "is judged, FILES being all inputs then");
   command->add_option(
       "--profile", options->profile,
       "sets (voxels only), topology (also order, nodes, masks, mOffset, mPrefixSum, "

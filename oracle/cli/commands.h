@@ -36,17 +36,34 @@ CLI::Validator integer(T low, T high = std::numeric_limits<T>::max()) {
   return CLI::Validator(check, "", "integer");
 }
 
-/// The backend of that name as a command that judges many cases asks it: brute_force only where its
-/// boxes have at most `cells` cells together, so that the time stays bounded.
-std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells);
+/// --backend and what is said of backends that are other people's programs.
+struct BackendsOption {
+  std::vector<std::string> names;  // of ours, or commands
+  ForeignOptions foreign;
+
+  BackendsOption();  // answers may name files
+  /// --backend of a command that asks several: which to `what` ("judge").
+  void add_to(CLI::App& command, const std::string& what,
+              const std::vector<std::string>& by_default);
+  /// --backend of a command that asks one, by default names[0]: `what` it does ("builds it").
+  void add_one_to(CLI::App& command, const std::string& what);
+
+  std::unique_ptr<Backend> make(const std::string& name) const;
+  /// As a command that judges many cases asks it: brute_force only where its boxes have at most
+  /// `cells` cells together, so that the time stays bounded.
+  std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells) const;
+
+ private:
+  void add_foreign_to(CLI::App& command);
+};
+
+/// True, and said on stderr, where a backend answered with nothing that can be written: it does not
+/// implement this, or met a fault. What it refuses is thrown.
+bool has_no_answer(const std::string& backend, const Answer& answer);
 
 /// All but the reference, which is the other side, `host`, which is one of the engines that are
 /// judged by name, and `strict`, which is the same code as these and slow on purpose.
 std::vector<std::string> default_backends();
-
-/// --backend, of a command that asks several: which to `what` ("judge").
-void add_backends_option(CLI::App& command, std::vector<std::string>& backends,
-                         const std::string& what, const std::vector<std::string>& by_default);
 
 /// verify(), and keeps in a file what is found as it goes; goes on with what the file has.
 Verification verify_into(const std::filesystem::path& file, const Backend& reference,
@@ -67,6 +84,7 @@ void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
 void add_replay(CLI::App& app, int& exit_code);       // replay, cases
+void add_pipe(CLI::App& app, int& exit_code);         // gen, ver, serve
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
 void add_dialects(CLI::App& app, int& exit_code);  // explain, convert

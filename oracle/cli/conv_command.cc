@@ -12,6 +12,7 @@
 #include "oracle/cli/operation.h"
 #include "oracle/cli/terminal.h"
 #include "oracle/compare_conv.h"
+#include "oracle/judge.h"
 #include "oracle/report.h"
 #include "reference/conv_relation.h"
 
@@ -22,7 +23,7 @@ struct Options {
   OperationOptions operation;
   std::vector<std::filesystem::path> files;
   std::filesystem::path output;
-  std::string backend = "reference";
+  BackendsOption backends;
 };
 
 /// [P-3] A geometry that steps over fine voxels is legal, and seldom meant.
@@ -37,26 +38,29 @@ void say_what_is_missed(const Kernel& kernel) {
 int run(const Options& options) {
   check_output({options.operation.op, options.output});
   std::vector<std::string> notes;
-  const auto backend = make_backend(options.backend);
+  const std::string& name = options.backends.names[0];
+  const auto backend = options.backends.make(name);
   const Case question = make_case(options.operation, options.files, notes);
   for (const auto& note : notes) say(note);
-  check_memory(question, options.backend);
+  check_memory(question, name);
   const Answer answer = backend->answer(question);
-  if (const auto* error = std::get_if<Error>(&answer)) throw *error;
-  if (const auto* missing = std::get_if<NotImplemented>(&answer)) {
-    say(fmt::format("{} does not implement this: {}", options.backend, missing->reason));
+  if (has_no_answer(name, answer)) return kDifferent;
+  if (profile_asked(answer)) {
+    say(
+        fmt::format("{} is another's program: `check` and `verify` judge its maps, and none is "
+                    "written",
+                    name));
     return kDifferent;
   }
   // Whose rows are written: the canonical ones, which the reference knows.
-  const Answer rows =
-      options.backend == "reference" ? answer : make_backend("reference")->answer(question);
+  const Answer rows = name == "reference" ? answer : make_backend("reference")->answer(question);
   if (const auto* error = std::get_if<Error>(&rows)) throw *error;
   write_answer(options.output, question, answer, rows);
   say_what_is_missed(question.kernel);
   const std::string file = plain(options.output.string());
   if (const auto* map = std::get_if<KernelMapAnswer>(&answer)) {
     fmt::print("{}: {}, {}, by {}\n", file, counted(map->map.offsets.size() - 1, "tap"),
-               counted(map->map.gather.size(), "pair"), options.backend);
+               counted(map->map.gather.size(), "pair"), name);
     // [M-6]
     const auto cover = [](const char* side, const auto& column, std::int64_t side_rows) {
       fmt::print("  {}\n", text_coverage(side, degree_histogram(column, side_rows)));
@@ -66,11 +70,10 @@ int run(const Options& options) {
   } else if (const auto* dense = std::get_if<DenseMapAnswer>(&answer))
     fmt::print("{}: {}, {}, by {}\n", file,
                counted(static_cast<std::uint64_t>(dense->map.taps), "tap"),
-               counted(static_cast<std::uint64_t>(dense->map.rows), "row"), options.backend);
+               counted(static_cast<std::uint64_t>(dense->map.rows), "row"), name);
   else
     fmt::print("{}: {}, by {}\n", file,
-               counted(std::get<NumbersAnswer>(answer).array.values.size(), "number"),
-               options.backend);
+               counted(std::get<NumbersAnswer>(answer).array.values.size(), "number"), name);
   return kEqual;
 }
 
@@ -88,7 +91,8 @@ void add(CLI::App& app, int& exit_code, const char* op, const char* what, const 
   command->add_option("--view", options->operation.view,
                       "read these members of the source, in this order, repeats allowed: 0,2,2");
   add_input_options(*command, options->operation.input);
-  command->add_option("--backend", options->backend, "who computes it (reference)");
+  options->backends.names = {"reference"};
+  options->backends.add_one_to(*command, "computes it");
   command->add_option("-o,--output", options->output, "the .npz to write")->required();
   command->footer(examples);
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -29,7 +29,4 @@ void write_answer(const std::filesystem::path& file, const Case& question, const
 /// kind; all else is for the judge.
 Answer read_answer(const std::filesystem::path& file, const Answer& expected);
 
-/// "fp64", "fp32", "tf32", "fp16".
-std::optional<Arithmetic> parse_arithmetic(std::string_view name);
-
 }  // namespace leafproof::oracle::cli

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "oracle/boxed_backend.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/terminal.h"
 
@@ -24,6 +23,7 @@ constexpr const char* kFooter = R"(
 Examples:
   leafproof verify                                  judge this build's builder, with real input
   leafproof verify --backend host-mask --ops refine,dual --level 3
+  leafproof verify --backend 'python3 mine.py' --skips mine.skips
   leafproof replay 'case1 refine factor=2 source=[-1,0,0]'
   leafproof apply refine bunny.obj --resolution 256 --factor 2 -o fine.nvdb
   leafproof check dilate_box coarse.nvdb theirs.nvdb --lo -1 --hi 1
@@ -68,11 +68,6 @@ int finish(int exit_code) {
 
 }  // namespace
 
-std::unique_ptr<Backend> cli::make_judged(const std::string& name, std::int64_t cells) {
-  auto backend = make_backend(name);
-  return name == "brute_force" ? make_boxed(std::move(backend), cells) : std::move(backend);
-}
-
 int main(int argc, char** argv) {
   cli::guard_standard_files();
   if (has_empty_word(argc, argv)) return cli::kBadInput;
@@ -94,6 +89,7 @@ int main(int argc, char** argv) {
   cli::add_show(app, exit_code);
   cli::add_vectors(app, exit_code);
   cli::add_dialects(app, exit_code);
+  cli::add_pipe(app, exit_code);
   const auto named = [&](const CLI::App* command) {
     return argc > 1 && command->get_name() == argv[1];
   };

@@ -30,7 +30,7 @@ constexpr std::int64_t kCells = std::int64_t{1} << 24;  // of brute_force
 
 struct ReplayOptions {
   std::string what, as;
-  std::vector<std::string> backends;
+  BackendsOption backends;
   bool shrink = false, json = false;
   std::int64_t tries = 4000;
 };
@@ -136,7 +136,7 @@ nlohmann::ordered_json json_of(const Result& result) {
 int replay(const ReplayOptions& options) {
   const Case question = case_of(options.what);
   const auto reference = make_backend("reference");
-  const auto names = options.backends.empty() ? default_backends() : options.backends;
+  const auto names = options.backends.names.empty() ? default_backends() : options.backends.names;
   if (!options.as.empty()) {
     std::cout << in_form(question, options.as, *reference, names.front());
     return kEqual;
@@ -145,7 +145,8 @@ int replay(const ReplayOptions& options) {
   bool passes = true;
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const std::string& name : names) {
-    const Result result = replayed(question, *reference, *make_judged(name, kCells), options);
+    const Result result =
+        replayed(question, *reference, *options.backends.make_judged(name, kCells), options);
     passes = passes && result.passes;
     if (options.json)
       results.push_back(json_of(result));
@@ -187,7 +188,7 @@ void add_replay(CLI::App& app, int& exit_code) {
                    "the case as text (\"case1 ...\") or JSON, or a file that holds it as text, "
                    "JSON or bytes")
       ->required();
-  add_backends_option(*command, options->backends, "judge", default_backends());
+  options->backends.add_to(*command, "judge", default_backends());
   command->add_flag("--shrink", options->shrink,
                     "make what differs as small as it goes, and print it as a case, a replay, a "
                     "GoogleTest and a vector");

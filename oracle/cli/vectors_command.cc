@@ -23,7 +23,8 @@ namespace {
 
 struct Options {
   std::filesystem::path folder;
-  std::vector<std::string> backends, skips;
+  BackendsOption backends;
+  std::vector<std::string> skips;
   std::optional<std::filesystem::path> since;
   bool json = false, lint = false;
 };
@@ -109,8 +110,8 @@ int run(const Options& options) {
   }
   std::vector<std::vector<Vector>> vectors;
   for (const auto& file : files) vectors.push_back(read_vectors(file));
-  for (const std::string& name : options.backends) {
-    const auto backend = make_judged(name, std::int64_t{1} << 24);
+  for (const std::string& name : options.backends.names) {
+    const auto backend = options.backends.make_judged(name, std::int64_t{1} << 24);
     Counts of_backend;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const auto excused = [&](const Vector& vector, const Verdict& verdict) {
@@ -247,7 +248,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       "judged by that dialect's own code instead. --lint reads every file below DIR and says what "
       "is wrong with it.");
   command->add_option("DIR", options->folder, "a folder of vectors, or one file");
-  add_backends_option(*command, options->backends, "run", backend_names());
+  options->backends.add_to(*command, "run", backend_names());
   command
       ->add_option("--skip", options->skips,
                    "accept \"not implemented\" of OP, or of OP@BACKEND; may be repeated")
@@ -271,7 +272,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       exit_code = run_lint(*options);
       return;
     }
-    if (options->backends.empty()) options->backends = backend_names();
+    if (options->backends.names.empty()) options->backends.names = backend_names();
     exit_code = run(*options);
   });
 }

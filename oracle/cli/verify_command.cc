@@ -24,7 +24,9 @@ namespace {
 constexpr std::uint64_t kLevelSeed = 20'261'129;  // fixed, so that two people see the same run
 
 struct Options {
-  std::vector<std::string> backends, ops, skips;
+  BackendsOption backends;
+  std::vector<std::string> ops, skips;
+  std::filesystem::path skips_file;
   int level = 2;
   std::uint64_t seed = kLevelSeed;
   std::int64_t only_case = -1;
@@ -72,6 +74,12 @@ std::vector<Skip> parse_skips(const std::vector<std::string>& texts) {
   return skips;
 }
 
+std::vector<Skip> skips_in(const std::filesystem::path& file) {
+  if (file.empty()) return {};
+  const FileBytes bytes = read_file({"read skips", file});
+  return read_skips(as_text(bytes.bytes), file.string());
+}
+
 /// The batches on which every pass runs. What is absent goes to `notes`.
 std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& notes) {
   Input input = options.inputs.empty() ? real_scene() : read_input(options.inputs, options.input);
@@ -110,8 +118,8 @@ int throughput(const Options& options) {
   const auto reference = make_backend("reference");
   const double seconds = options.seconds > 0 ? options.seconds : 5;
   for (const std::string& name :
-       options.backends.empty() ? std::vector<std::string>{"host"} : options.backends) {
-    const auto backend = make_backend(name);
+       options.backends.names.empty() ? std::vector<std::string>{"host"} : options.backends.names) {
+    const auto backend = options.backends.make(name);
     std::vector<Throughput> measured;
     for (const Mix mix : {Mix::OneTile, Mix::EightTiles})
       measured.push_back(measure_throughput(mix, *reference, *backend, seconds, options.threads));
@@ -154,8 +162,8 @@ void check_options(const Options& options) {
                                              .member = {},
                                              .row = {}});
   };
-  if (options.statement && options.backends.size() != 1)
-    refuse("--statement", fmt::format("{}", options.backends.size()),
+  if (options.statement && options.backends.names.size() != 1)
+    refuse("--statement", fmt::format("{}", options.backends.names.size()),
            "is about one backend: name it with --backend");
   if (options.statement && options.json)
     refuse("--json", "true", "a statement is text: leave out one of --json and --statement");
@@ -177,6 +185,8 @@ int state(const Options& options, const Verification& verification, const std::s
                                             name, options.level, options.seed)};
   if (!options.ops.empty()) scope.again += fmt::format(" --ops {}", fmt::join(options.ops, ","));
   for (const std::string& skip : options.skips) scope.again += " --skip " + skip;
+  if (!options.skips_file.empty())
+    scope.again += fmt::format(" --skips '{}'", options.skips_file.string());
   if (!options.vectors.empty()) {
     scope.again += fmt::format(" --vectors '{}'", options.vectors.string());
     scope.vectors.emplace();
@@ -204,6 +214,8 @@ int run(const Options& options) {
   if (options.only_case >= 0)
     verify_options.only_case = static_cast<std::uint64_t>(options.only_case);
   verify_options.skips = parse_skips(options.skips);
+  const auto listed = skips_in(options.skips_file);
+  verify_options.skips.insert(verify_options.skips.end(), listed.begin(), listed.end());
   verify_options.threads = options.threads;
   verify_options.shrink_tries = options.tries;
   verify_options.fail_fast = options.fail_fast;
@@ -213,12 +225,12 @@ int run(const Options& options) {
   const auto reference = make_backend("reference");
   std::vector<std::unique_ptr<Backend>> made;
   std::vector<const Backend*> backends;
-  const auto names = options.backends.empty() ? default_backends() : options.backends;
+  const auto names = options.backends.names.empty() ? default_backends() : options.backends.names;
   const std::int64_t cells = std::int64_t{1} << (options.level <= 1   ? 20
                                                  : options.level == 2 ? 22
                                                                       : 24);
   for (const std::string& name : names) {
-    made.push_back(make_judged(name, cells));
+    made.push_back(options.backends.make_judged(name, cells));
     backends.push_back(made.back().get());
   }
 
@@ -228,6 +240,9 @@ int run(const Options& options) {
         fmt::format("brute_force is asked where the boxes of a case have at most {} cells", cells));
   std::vector<Scene> scenes;
   if (!verify_options.only_case) scenes = scenes_of(options, notes);
+  for (const Skip& skip : listed)
+    notes.push_back(fmt::format("SKIPPED where not implemented: {}{}: {}", to_string(skip.op),
+                                skip.backend.empty() ? "" : " on " + skip.backend, skip.reason));
   for (const std::string& skip : options.skips)
     notes.push_back("SKIPPED on request where not implemented: " + skip);
 
@@ -260,16 +275,6 @@ std::vector<std::string> default_backends() {
   return names;
 }
 
-void add_backends_option(CLI::App& command, std::vector<std::string>& backends,
-                         const std::string& what, const std::vector<std::string>& by_default) {
-  command
-      .add_option("--backend", backends,
-                  fmt::format("which to {}, may be repeated; all by default: {}", what,
-                              fmt::join(by_default, ", ")))
-      ->delimiter(',')
-      ->allow_extra_args(false);
-}
-
 void add_verify(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -280,7 +285,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       "when anything differs, was not implemented, was not reached or was left out. One limit is "
       "counted (n/i) and does not fail: brute_force answers only where the boxes of a case are "
       "small, and of the real input sees a window of each member.");
-  add_backends_option(*command, options->backends, "judge", default_backends());
+  options->backends.add_to(*command, "judge", default_backends());
   command->add_option("--ops", options->ops, "operations, separated by commas (all of them)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -303,6 +308,9 @@ void add_verify(CLI::App& app, int& exit_code) {
                    "accept \"not implemented\" of OP, or of OP@BACKEND; may be repeated")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command->add_option("--skips", options->skips_file,
+                      "a file of such, a line each, with reasons: OP [BACKEND] REASON; one that is "
+                      "not needed fails, too");
   command->add_option("--report", options->report, "write the report as one HTML page");
   command->add_option("--junit", options->junit, "write the report as JUnit's XML, for CI systems");
   command->add_flag("--json", options->json, "print the report as JSON");
@@ -341,6 +349,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       "  leafproof verify --report report.html\n"
       "  leafproof verify --ops refine,coarsen --backend host-sort --level 3 --seed 7\n"
       "  leafproof verify --level 0 --input scan.ply --voxel-size 0.02\n"
+      "  leafproof verify --backend 'python3 mine.py' --skips mine.skips --limit 30\n"
       "  leafproof verify --level 3 --shard 2/8 --result part2.json    (then `leafproof merge`)\n"
       "  leafproof verify --backend host-mask --vectors oracle/vectors --statement\n"
       "  leafproof verify --ops refine --seed 7 --case 41 --backend host-mask     (a replay)\n"
