@@ -101,7 +101,7 @@ TEST_F(CliDialects, ExplainEveryDialectAndKind) {
       EXPECT_EQ(r.code, 0) << name << " " << word << r.err;
       EXPECT_EQ(r.err, "");
       std::istringstream lines(r.out);
-      for (std::string text; std::getline(lines, text);) EXPECT_LE(text.size(), 160u) << text;
+      for (std::string text; std::getline(lines, text);) EXPECT_LE(text.size(), 120u) << text;
     }
   const Result wide = run({"explain", "dense", "-K", "16"});
   EXPECT_NE(wide.out.find("and 4032 more (--all)"), std::string::npos) << wide.out;

@@ -63,7 +63,16 @@ std::vector<Look> our_looks(const Kernel& kernel) {
   return looks;
 }
 
-void line(std::string_view label, const std::string& text) {
+/// A label and its text, wrapped at words.
+void line(std::string_view label, std::string_view text) {
+  constexpr std::size_t kWidth = 86;
+  while (text.size() > kWidth) {
+    const std::size_t space = text.rfind(' ', kWidth);
+    if (space == text.npos) break;
+    fmt::print("{:<13} {}\n", label, text.substr(0, space));
+    text.remove_prefix(space + 1);
+    label = {};
+  }
   fmt::print("{:<13} {}\n", label, text);
 }
 
@@ -229,9 +238,15 @@ void print_sets(const Dialect& dialect, const Layer& layer) {
   }
   const Rows rows =
       rows_of(dialect, source, up ? dialect.coarse_unit(flat) : dialect.fine_unit(flat));
-  const Batch made = batch_of(dialect, dialect.map(flat, rows, nullptr).target, 1,
-                              up ? dialect.fine_unit(flat) : dialect.coarse_unit(flat))
-                         .batch;
+  Batch made;
+  try {
+    made = batch_of(dialect, dialect.map(flat, rows, nullptr).target, 1,
+                    up ? dialect.fine_unit(flat) : dialect.coarse_unit(flat))
+               .batch;
+  } catch (const reference::Error& error) {  // a box that would be empty
+    fmt::print("\nOf {} voxels along x: {}\n", count, error.what());
+    return;
+  }
   const Batch wanted = reference::complete_target(source, kernel_of(dialect, flat),
                                                   up ? Direction::Transposed : Direction::Forward);
   const auto along_x = [](const Batch& batch) {
