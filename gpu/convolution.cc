@@ -501,6 +501,78 @@ std::vector<Sum> weight_sums(const TapPairs& pairs, std::span<const T> features,
   return sums;
 }
 
+template <class T>
+std::vector<T> convolved(const ConvolutionMap& over, const ConvolutionInput<T>& input,
+                         const ConvolutionOptions& options) {
+  check_convolution(over, input);
+  check_memory("convolution", over);
+  const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
+  const std::span<const T> features = input.features.values;
+  return summed(features, input.weights.values, over.taps() * cin, [&]<class Sum>(Sum zero) {
+    std::vector<Sum> sums(index(over.target_rows() * cout), zero);
+    if (input.bias) {
+      std::vector<Sum> bias;
+      for (const T b : input.bias->values) bias.push_back(static_cast<FactorOf<T>>(b));
+      for (std::size_t i = 0; i < sums.size(); i += bias.size()) {
+        std::ranges::copy(bias, sums.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    Convolution<T, Sum>("convolution", over, features,
+                        packed(input.weights, cin, cout, over.taps(), false), cin, cout, options)
+        .add_to(sums);
+    return all_rounded<T>("convolution", "output", std::move(sums), cout);
+  });
+}
+
+template <class T>
+ConvolutionGradients<T> gradients(const ConvolutionMap& over, const ConvolutionInput<T>& input,
+                                  const Tensor<T>& grad_output, const ConvolutionOptions& options) {
+  constexpr const char* kOperation = "convolution_gradients";
+  check_convolution_gradients(over, input, grad_output);
+  check_memory(kOperation, over);
+  const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
+  const std::int64_t taps = over.taps();
+  const std::span<const T> features = input.features.values, gradient = grad_output.values;
+  ConvolutionGradients<T> result;
+
+  result.features = summed(gradient, input.weights.values, taps * cout, [&]<class Sum>(Sum zero) {
+    std::vector<Sum> sums(index(over.source_rows() * cin), zero);
+    const ConvolutionMap back = over.transposed();
+    Convolution<T, Sum>(kOperation, back, gradient, packed(input.weights, cin, cout, taps, true),
+                        cout, cin, options)
+        .add_to(sums);
+    return all_rounded<T>(kOperation, "grad_features", std::move(sums), cin);
+  });
+
+  result.weights = summed(features, gradient, over.target_rows(), [&]<class Sum>(Sum) {
+    std::vector<Sum> sums(index(cout * cin * taps));
+    HostExecutor executor(options.threads, system_allocator(), system_allocator());
+    executor.for_each_index(
+        {taps},
+        [&](std::int64_t t) {
+          const auto one = weight_sums<T, Sum>(over.pairs_of(t), features, gradient, cin, cout);
+          for (std::int64_t ci = 0; ci < cin; ++ci) {
+            for (std::int64_t co = 0; co < cout; ++co) {
+              sums[index((co * cin + ci) * taps + t)] = one[index(ci * cout + co)];
+            }
+          }
+        },
+        1);
+    return all_rounded<T>(kOperation, "grad_weights", std::move(sums), cin * taps);
+  });
+
+  const T one[] = {static_cast<T>(1)};
+  result.bias =
+      summed(gradient, std::span<const T>(one), over.target_rows(), [&]<class Sum>(Sum zero) {
+        std::vector<Sum> sums(index(cout), zero);
+        for (auto row = gradient.begin(); row != gradient.end(); row += cout) {
+          for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += static_cast<FactorOf<T>>(row[c]);
+        }
+        return all_rounded<T>(kOperation, "grad_bias", std::move(sums), 1);
+      });
+  return result;
+}
+
 }  // namespace
 
 ConvolutionMap ConvolutionMap::in_place(const BatchedBuilder& builder, KernelMap map,
@@ -548,24 +620,7 @@ void check_convolution(const ConvolutionMap& over, const ConvolutionInput<T>& in
 template <class T>
 std::vector<T> convolve(const ConvolutionMap& over, const ConvolutionInput<T>& input,
                         const ConvolutionOptions& options) {
-  check_convolution(over, input);
-  check_memory("convolution", over);
-  const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
-  const std::span<const T> features = input.features.values;
-  return summed(features, input.weights.values, over.taps() * cin, [&]<class Sum>(Sum zero) {
-    std::vector<Sum> sums(index(over.target_rows() * cout), zero);
-    if (input.bias) {
-      std::vector<Sum> bias;
-      for (const T b : input.bias->values) bias.push_back(static_cast<FactorOf<T>>(b));
-      for (std::size_t i = 0; i < sums.size(); i += bias.size()) {
-        std::ranges::copy(bias, sums.begin() + static_cast<std::ptrdiff_t>(i));
-      }
-    }
-    Convolution<T, Sum>("convolution", over, features,
-                        packed(input.weights, cin, cout, over.taps(), false), cin, cout, options)
-        .add_to(sums);
-    return all_rounded<T>("convolution", "output", std::move(sums), cout);
-  });
+  return or_out_of_memory("convolution", [&] { return convolved(over, input, options); });
 }
 
 template <class T>
@@ -582,50 +637,8 @@ ConvolutionGradients<T> convolution_gradients(const ConvolutionMap& over,
                                               const ConvolutionInput<T>& input,
                                               const Tensor<T>& grad_output,
                                               const ConvolutionOptions& options) {
-  constexpr const char* kOperation = "convolution_gradients";
-  check_convolution_gradients(over, input, grad_output);
-  check_memory(kOperation, over);
-  const std::int64_t cin = input.weights.shape[1], cout = input.weights.shape[0];
-  const std::int64_t taps = over.taps();
-  const std::span<const T> features = input.features.values, gradient = grad_output.values;
-  ConvolutionGradients<T> result;
-
-  result.features = summed(gradient, input.weights.values, taps * cout, [&]<class Sum>(Sum zero) {
-    std::vector<Sum> sums(index(over.source_rows() * cin), zero);
-    const ConvolutionMap back = over.transposed();
-    Convolution<T, Sum>(kOperation, back, gradient, packed(input.weights, cin, cout, taps, true),
-                        cout, cin, options)
-        .add_to(sums);
-    return all_rounded<T>(kOperation, "grad_features", std::move(sums), cin);
-  });
-
-  result.weights = summed(features, gradient, over.target_rows(), [&]<class Sum>(Sum) {
-    std::vector<Sum> sums(index(cout * cin * taps));
-    HostExecutor executor(options.threads, system_allocator(), system_allocator());
-    executor.for_each_index(
-        {taps},
-        [&](std::int64_t t) {
-          const auto one = weight_sums<T, Sum>(over.pairs_of(t), features, gradient, cin, cout);
-          for (std::int64_t ci = 0; ci < cin; ++ci) {
-            for (std::int64_t co = 0; co < cout; ++co) {
-              sums[index((co * cin + ci) * taps + t)] = one[index(ci * cout + co)];
-            }
-          }
-        },
-        1);
-    return all_rounded<T>(kOperation, "grad_weights", std::move(sums), cin * taps);
-  });
-
-  const T one[] = {static_cast<T>(1)};
-  result.bias =
-      summed(gradient, std::span<const T>(one), over.target_rows(), [&]<class Sum>(Sum zero) {
-        std::vector<Sum> sums(index(cout), zero);
-        for (auto row = gradient.begin(); row != gradient.end(); row += cout) {
-          for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += static_cast<FactorOf<T>>(row[c]);
-        }
-        return all_rounded<T>(kOperation, "grad_bias", std::move(sums), 1);
-      });
-  return result;
+  return or_out_of_memory("convolution_gradients",
+                          [&] { return gradients(over, input, grad_output, options); });
 }
 
 #define LEAFPROOF_CONVOLUTION_OF(T)                                                            \

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -41,5 +42,16 @@ class Error : public std::runtime_error {
   std::string operation_, argument_, value_, reason_;
   std::optional<std::int64_t> member_, row_;
 };
+
+/// What `call` returns. Where the C++ library has no memory left that is a refusal like any other
+/// [E-3], and what was changed until then is as it was.
+template <class Call>
+auto or_out_of_memory(const char* operation, const Call& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::OutOfMemory, operation, "memory", "", "there is none left");
+  }
+}
 
 }  // namespace leafproof::gpu

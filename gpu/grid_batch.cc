@@ -60,17 +60,19 @@ std::vector<std::int32_t> GridBatch::leaf_members() const {
 }
 
 GridBatch GridBatch::view(std::span<const std::int64_t> members) const {
-  std::vector<std::int64_t> selection;
-  selection.reserve(members.size());
-  for (const std::int64_t i : members) {
-    if (i < 0 || i >= size()) {
-      throw Error(ErrorKind::InvalidArgument, "view", "members", std::to_string(i),
-                  "the batch has members 0 ... B-1 with B = " + std::to_string(size()),
-                  static_cast<std::int64_t>(selection.size()));
+  return or_out_of_memory("view", [&] {
+    std::vector<std::int64_t> selection;
+    selection.reserve(members.size());
+    for (const std::int64_t i : members) {
+      if (i < 0 || i >= size()) {
+        throw Error(ErrorKind::InvalidArgument, "view", "members", std::to_string(i),
+                    "the batch has members 0 ... B-1 with B = " + std::to_string(size()),
+                    static_cast<std::int64_t>(selection.size()));
+      }
+      selection.push_back(selection_[static_cast<std::size_t>(i)]);
     }
-    selection.push_back(selection_[static_cast<std::size_t>(i)]);
-  }
-  return {storage_, std::move(selection), true};
+    return GridBatch(storage_, std::move(selection), true);
+  });
 }
 
 std::span<const std::byte> GridBatch::bytes() const {

@@ -49,42 +49,44 @@ Plan::Plan(std::shared_ptr<const Data> data, ConvolutionMap map, bool swapped)
 Plan Plan::build(BatchedBuilder& builder, const GridBatch& source, const ConvGeometry& geometry,
                  Direction direction, const std::optional<GridBatch>& target,
                  std::string_view backend) {
-  const bool on_host = builder.works_in_host_memory();
-  if (backend != kHost && backend != kDevice) {
-    throw Error(ErrorKind::Unsupported, "plan", "backend", std::string(backend),
-                "plans are for \"host\" or \"device\"");
-  }
-  if ((backend == kHost) != on_host) {
-    throw Error(
-        ErrorKind::Unsupported, "plan", "backend", std::string(backend),
-        on_host ? "the builder works in plain memory" : "the builder works in device memory");
-  }
-  check_geometry("plan", geometry);
-  const bool identity = all_ones(geometry.kernel) && all_ones(geometry.stride) &&
-                        (!target || target->is(source));  // [V-4]
-  const bool forward = direction == Direction::Forward;
-  Data data{source,
-            source,
-            geometry,
-            direction,
-            target ? TargetPolicy::Restricted : TargetPolicy::Complete,
-            on_host,
-            {}};
-  if (target) {
-    data.target = *target;
-  } else if (!identity) {
-    data.target = forward ? builder.conv_grid(source, geometry)
-                          : builder.conv_transpose_grid(source, geometry);
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    data.missed_residues[axis] = gpu::missed_residues(geometry, axis);
-  }
-  ConvolutionMap map =
-      identity ? ConvolutionMap::identity(source.voxel_count())
-               : ConvolutionMap::in_place(
-                     builder, builder.kernel_map(data.source, data.target, geometry, direction),
-                     geometry.kernel);
-  return {std::make_shared<const Data>(std::move(data)), std::move(map), false};
+  return or_out_of_memory("plan", [&]() -> Plan {
+    const bool on_host = builder.works_in_host_memory();
+    if (backend != kHost && backend != kDevice) {
+      throw Error(ErrorKind::Unsupported, "plan", "backend", std::string(backend),
+                  "plans are for \"host\" or \"device\"");
+    }
+    if ((backend == kHost) != on_host) {
+      throw Error(
+          ErrorKind::Unsupported, "plan", "backend", std::string(backend),
+          on_host ? "the builder works in plain memory" : "the builder works in device memory");
+    }
+    check_geometry("plan", geometry);
+    const bool identity = all_ones(geometry.kernel) && all_ones(geometry.stride) &&
+                          (!target || target->is(source));  // [V-4]
+    const bool forward = direction == Direction::Forward;
+    Data data{source,
+              source,
+              geometry,
+              direction,
+              target ? TargetPolicy::Restricted : TargetPolicy::Complete,
+              on_host,
+              {}};
+    if (target) {
+      data.target = *target;
+    } else if (!identity) {
+      data.target = forward ? builder.conv_grid(source, geometry)
+                            : builder.conv_transpose_grid(source, geometry);
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      data.missed_residues[axis] = gpu::missed_residues(geometry, axis);
+    }
+    ConvolutionMap map =
+        identity ? ConvolutionMap::identity(source.voxel_count())
+                 : ConvolutionMap::in_place(
+                       builder, builder.kernel_map(data.source, data.target, geometry, direction),
+                       geometry.kernel);
+    return {std::make_shared<const Data>(std::move(data)), std::move(map), false};
+  });
 }
 
 Direction Plan::direction() const {
@@ -97,44 +99,48 @@ Plan Plan::transposed() const {
 }
 
 Coverage Plan::coverage() const {
-  if (map_.is_identity()) {
-    const Degrees ones = all_of_degree_one(map_.source_rows());
-    return {ones, ones};
-  }
-  if (!map_.in_host_memory()) {
-    throw Error(ErrorKind::Unsupported, "plan", "map", "lies in device memory",
-                "its pairs are counted in plain memory");
-  }
-  const KernelMap& map = *map_.map();
-  return {degrees_of(map.gather(), map.pairs(), map.source_rows()),
-          degrees_of(map.scatter(), map.pairs(), map.target_rows())};
+  return or_out_of_memory("plan", [&]() -> Coverage {
+    if (map_.is_identity()) {
+      const Degrees ones = all_of_degree_one(map_.source_rows());
+      return {ones, ones};
+    }
+    if (!map_.in_host_memory()) {
+      throw Error(ErrorKind::Unsupported, "plan", "map", "lies in device memory",
+                  "its pairs are counted in plain memory");
+    }
+    const KernelMap& map = *map_.map();
+    return {degrees_of(map.gather(), map.pairs(), map.source_rows()),
+            degrees_of(map.scatter(), map.pairs(), map.target_rows())};
+  });
 }
 
 std::string Plan::report() const {
-  const bool forward = direction() == Direction::Forward;
-  std::string all = forward ? "forward" : "transposed";
-  all += policy() == TargetPolicy::Complete ? ", complete target" : ", restricted target";
-  all += ", backend " + std::string(backend()) + "\n";
-  all.append("kernel ").append(text(geometry().kernel)).append("; stride ");
-  all.append(text(geometry().stride)).append("; dilation ");
-  all.append(text(geometry().dilation)).append("\n");
-  all += std::to_string(source().size()) + " members, " + std::to_string(map_.source_rows()) +
-         " source rows, " + std::to_string(map_.target_rows()) + " target rows, ";
-  all += map_.is_identity() ? "each joined to itself: no map\n"
-                            : std::to_string(map_.map()->pairs()) + " pairs of " +
-                                  std::to_string(map_.taps()) + " taps\n";
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (missed_residues()[axis] == 0) continue;
-    all += std::string("no tap reaches the fine voxels whose ") + "xyz"[axis] + " is";
-    const char* before = " ";
-    for (std::int64_t r = 0; r < geometry().stride[axis]; ++r) {
-      if ((missed_residues()[axis] >> r & 1) == 0) continue;
-      all += before + std::to_string(r);
-      before = ", ";
+  return or_out_of_memory("plan", [&]() -> std::string {
+    const bool forward = direction() == Direction::Forward;
+    std::string all = forward ? "forward" : "transposed";
+    all += policy() == TargetPolicy::Complete ? ", complete target" : ", restricted target";
+    all += ", backend " + std::string(backend()) + "\n";
+    all.append("kernel ").append(text(geometry().kernel)).append("; stride ");
+    all.append(text(geometry().stride)).append("; dilation ");
+    all.append(text(geometry().dilation)).append("\n");
+    all += std::to_string(source().size()) + " members, " + std::to_string(map_.source_rows()) +
+           " source rows, " + std::to_string(map_.target_rows()) + " target rows, ";
+    all += map_.is_identity() ? "each joined to itself: no map\n"
+                              : std::to_string(map_.map()->pairs()) + " pairs of " +
+                                    std::to_string(map_.taps()) + " taps\n";
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (missed_residues()[axis] == 0) continue;
+      all += std::string("no tap reaches the fine voxels whose ") + "xyz"[axis] + " is";
+      const char* before = " ";
+      for (std::int64_t r = 0; r < geometry().stride[axis]; ++r) {
+        if ((missed_residues()[axis] >> r & 1) == 0) continue;
+        all += before + std::to_string(r);
+        before = ", ";
+      }
+      all += " modulo " + std::to_string(geometry().stride[axis]) + " [P-3]\n";
     }
-    all += " modulo " + std::to_string(geometry().stride[axis]) + " [P-3]\n";
-  }
-  return all;
+    return all;
+  });
 }
 
 // --- the cache
@@ -167,48 +173,53 @@ const char* PlanCache::difference(const Key& a, const Key& b) {
 Plan PlanCache::get(BatchedBuilder& builder, const GridBatch& source, const ConvGeometry& geometry,
                     Direction direction, const std::optional<GridBatch>& target,
                     std::string_view backend) {
-  Key key = key_of(source, geometry, direction, target, backend);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = plans_.find(key);
-    if (found != plans_.end()) {
-      ++hits_;
-      uses_.splice(uses_.begin(), uses_, found->second.use);
-      return found->second.plan;
+  return or_out_of_memory("plan_cache", [&]() -> Plan {
+    Key key = key_of(source, geometry, direction, target, backend);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = plans_.find(key);
+      if (found != plans_.end()) {
+        ++hits_;
+        uses_.splice(uses_.begin(), uses_, found->second.use);
+        return found->second.plan;
+      }
+      ++misses_;
     }
-    ++misses_;
-  }
-  Plan plan = Plan::build(builder, source, geometry, direction, target, backend);
-  const std::lock_guard lock(mutex_);
-  const auto found = plans_.find(key);  // of another thread, meanwhile
-  if (found != plans_.end()) return found->second.plan;
-  uses_.push_front(key);
-  plans_.emplace(std::move(key), Entry{plan, uses_.begin()});
-  if (plans_.size() > capacity_) {
-    plans_.erase(uses_.back());
-    uses_.pop_back();
-  }
-  return plan;
+    Plan plan = Plan::build(builder, source, geometry, direction, target, backend);
+    const std::lock_guard lock(mutex_);
+    const auto found = plans_.find(key);  // of another thread, meanwhile
+    if (found != plans_.end()) return found->second.plan;
+    std::list<Key> use{key};  // in both or, where memory runs out, in neither
+    plans_.emplace(std::move(key), Entry{plan, use.begin()});
+    uses_.splice(uses_.begin(), use);
+    if (plans_.size() > capacity_) {
+      plans_.erase(uses_.back());
+      uses_.pop_back();
+    }
+    return plan;
+  });
 }
 
 Plan PlanCache::get_named(const std::string& name, BatchedBuilder& builder, const GridBatch& source,
                           const ConvGeometry& geometry, Direction direction,
                           const std::optional<GridBatch>& target, std::string_view backend) {
-  const Key key = key_of(source, geometry, direction, target, backend);
-  const auto check = [&](const Key& kept) {
-    if (kept == key) return;
-    throw Error(ErrorKind::InvalidArgument, "plan_cache", "name", name,
-                std::string("stands for a plan with another ") + difference(kept, key));
-  };
-  {
+  return or_out_of_memory("plan_cache", [&]() -> Plan {
+    const Key key = key_of(source, geometry, direction, target, backend);
+    const auto check = [&](const Key& kept) {
+      if (kept == key) return;
+      throw Error(ErrorKind::InvalidArgument, "plan_cache", "name", name,
+                  std::string("stands for a plan with another ") + difference(kept, key));
+    };
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = names_.find(name);
+      if (found != names_.end()) check(found->second);
+    }
+    Plan plan = get(builder, source, geometry, direction, target, backend);
     const std::lock_guard lock(mutex_);
-    const auto found = names_.find(name);
-    if (found != names_.end()) check(found->second);
-  }
-  Plan plan = get(builder, source, geometry, direction, target, backend);
-  const std::lock_guard lock(mutex_);
-  check(names_.emplace(name, key).first->second);
-  return plan;
+    check(names_.emplace(name, key).first->second);
+    return plan;
+  });
 }
 
 void PlanCache::forget_names() {

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "oracle/case_fields.h"
+#include "oracle/out_of_memory.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -276,25 +277,29 @@ class ByteReader {
 }  // namespace
 
 std::vector<std::uint8_t> write_case_bytes(const Case& question) {
-  check(question);
-  ByteWriter writer(question);
-  each_field(writer, question);
-  return writer.take();
+  return or_out_of_memory("write case", "case", [&]() -> std::vector<std::uint8_t> {
+    check(question);
+    ByteWriter writer(question);
+    each_field(writer, question);
+    return writer.take();
+  });
 }
 
 Case read_case_bytes(std::span<const std::uint8_t> bytes) {
-  ByteReader reader(bytes);
-  Case question;
-  question.op = reader.read_op();
-  each_field(reader, question);
-  reader.finish();
-  // A number may be written in several ways, and a default too: one of them is the encoding.
-  const auto written = write_case_bytes(question);
-  const auto differs = std::mismatch(written.begin(), written.end(), bytes.begin(), bytes.end());
-  if (differs.second != bytes.end() || differs.first != written.end())
-    fail("the encoding", fmt::format("byte {}", differs.second - bytes.begin()),
-         "must be the one of docs/case-format.md");
-  return question;
+  return or_out_of_memory("read case", "case", [&]() -> Case {
+    ByteReader reader(bytes);
+    Case question;
+    question.op = reader.read_op();
+    each_field(reader, question);
+    reader.finish();
+    // A number may be written in several ways, and a default too: one of them is the encoding.
+    const auto written = write_case_bytes(question);
+    const auto differs = std::mismatch(written.begin(), written.end(), bytes.begin(), bytes.end());
+    if (differs.second != bytes.end() || differs.first != written.end())
+      fail("the encoding", fmt::format("byte {}", differs.second - bytes.begin()),
+           "must be the one of docs/case-format.md");
+    return question;
+  });
 }
 
 }  // namespace leafproof::oracle

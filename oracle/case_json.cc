@@ -10,6 +10,7 @@
 #include <set>
 
 #include "oracle/case_fields.h"
+#include "oracle/out_of_memory.h"
 #include "reference/numbers.h"
 
 namespace leafproof::oracle {
@@ -311,41 +312,46 @@ void check_utf8(const Case& c) {
 }  // namespace
 
 std::string write_case_json(const Case& question) {
-  check(question);
-  check_utf8(question);
-  JsonWriter writer(question);
-  each_field(writer, question);
-  return writer.take();
+  return or_out_of_memory("write case", "case", [&]() -> std::string {
+    check(question);
+    check_utf8(question);
+    JsonWriter writer(question);
+    each_field(writer, question);
+    return writer.take();
+  });
 }
 
 Case read_case_json(std::string_view text) {
-  const Json json = parse(text);
-  const auto only = [&](const char* name, const Json& expected) {
-    if (key(json, name) != expected) fail(name, shown(json[name]), "must be " + shown(expected));
-  };
-  only("format", kFormat);
-  only("version", kVersion);
-  only("semantics_version", kSemanticsVersion);
-  const Json& name = key(json, "op");
-  const auto op = name.is_string() ? parse_op(name.get_ref<const std::string&>()) : std::nullopt;
-  if (!op) fail("op", shown(name), "must be an operation");
-  if (!key(json, "params").is_object()) fail("params", shown(json["params"]), "must be an object");
-  Case question;
-  question.op = *op;
-  JsonReader reader(*op, json);
-  for (const char* known : {"format", "version", "semantics_version", "op", "params"})
-    reader.note(known);
-  for (const auto& [note, text_of] :
-       {std::pair{"id", &question.id}, std::pair{"comment", &question.comment}}) {
-    reader.note(note);
-    if (!json.contains(note)) continue;
-    if (!json[note].is_string()) fail(note, shown(json[note]), "must be a string");
-    *text_of = json[note].get<std::string>();
-  }
-  each_field(reader, question);
-  reader.finish();
-  check(question);
-  return question;
+  return or_out_of_memory("read case", "case", [&]() -> Case {
+    const Json json = parse(text);
+    const auto only = [&](const char* name, const Json& expected) {
+      if (key(json, name) != expected) fail(name, shown(json[name]), "must be " + shown(expected));
+    };
+    only("format", kFormat);
+    only("version", kVersion);
+    only("semantics_version", kSemanticsVersion);
+    const Json& name = key(json, "op");
+    const auto op = name.is_string() ? parse_op(name.get_ref<const std::string&>()) : std::nullopt;
+    if (!op) fail("op", shown(name), "must be an operation");
+    if (!key(json, "params").is_object())
+      fail("params", shown(json["params"]), "must be an object");
+    Case question;
+    question.op = *op;
+    JsonReader reader(*op, json);
+    for (const char* known : {"format", "version", "semantics_version", "op", "params"})
+      reader.note(known);
+    for (const auto& [note, text_of] :
+         {std::pair{"id", &question.id}, std::pair{"comment", &question.comment}}) {
+      reader.note(note);
+      if (!json.contains(note)) continue;
+      if (!json[note].is_string()) fail(note, shown(json[note]), "must be a string");
+      *text_of = json[note].get<std::string>();
+    }
+    each_field(reader, question);
+    reader.finish();
+    check(question);
+    return question;
+  });
 }
 
 }  // namespace leafproof::oracle

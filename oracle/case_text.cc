@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "oracle/case_fields.h"
+#include "oracle/out_of_memory.h"
 #include "oracle/text_fields.h"
 
 namespace leafproof::oracle {
@@ -53,26 +54,30 @@ class TextReader : public TextFields {
 }  // namespace
 
 std::string write_case_text(const Case& question) {
-  check(question);
-  TextWriter writer(question);
-  each_field(writer, question);
-  return writer.take();
+  return or_out_of_memory("write case", "case", [&]() -> std::string {
+    check(question);
+    TextWriter writer(question);
+    each_field(writer, question);
+    return writer.take();
+  });
 }
 
 Case read_case_text(std::string_view text) {
-  const auto words = words_of(text);
-  if (words.empty() || words[0] != kHeader)
-    fail("version", words.empty() ? std::string_view() : words[0],
-         fmt::format("must begin with {}", kHeader));
-  const auto op = words.size() > 1 ? parse_op(words[1]) : std::nullopt;
-  if (!op) fail("op", words.size() > 1 ? words[1] : std::string_view(), "must be an operation");
-  Case question;
-  question.op = *op;
-  TextReader reader(*op, std::span(words).subspan(2));
-  each_field(reader, question);
-  reader.finish();
-  check(question);
-  return question;
+  return or_out_of_memory("read case", "case", [&]() -> Case {
+    const auto words = words_of(text);
+    if (words.empty() || words[0] != kHeader)
+      fail("version", words.empty() ? std::string_view() : words[0],
+           fmt::format("must begin with {}", kHeader));
+    const auto op = words.size() > 1 ? parse_op(words[1]) : std::nullopt;
+    if (!op) fail("op", words.size() > 1 ? words[1] : std::string_view(), "must be an operation");
+    Case question;
+    question.op = *op;
+    TextReader reader(*op, std::span(words).subspan(2));
+    each_field(reader, question);
+    reader.finish();
+    check(question);
+    return question;
+  });
 }
 
 }  // namespace leafproof::oracle

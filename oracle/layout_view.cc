@@ -10,6 +10,7 @@
 #include <new>
 
 #include "oracle/nanovdb_format.h"
+#include "oracle/out_of_memory.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -613,41 +614,49 @@ void read_members(const GridBuffer& buffer, Examination& out) try {
 }  // namespace
 
 Examination examine(const GridBuffer& buffer) {
-  Examination out;
-  read_members(buffer, out);
-  return out;
+  return or_out_of_memory("read layout", "buffer", [&]() -> Examination {
+    Examination out;
+    read_members(buffer, out);
+    return out;
+  });
 }
 
 Examination examine_while_sound(const GridBuffer& buffer) {
-  Examination out;
-  try {
-    read_members(buffer, out);
-  } catch (const Error& e) {
-    out.stopped = e;
-  }
-  return out;
+  return or_out_of_memory("read layout", "buffer", [&]() -> Examination {
+    Examination out;
+    try {
+      read_members(buffer, out);
+    } catch (const Error& e) {
+      out.stopped = e;
+    }
+    return out;
+  });
 }
 
 Layout read_layout(const GridBuffer& buffer) {
-  Examination out = examine(buffer);
-  for (const Finding& finding : out.findings) {
-    const bool tree = finding.concern == Concern::Tree;
-    if (!tree && !finding.refusal) continue;
-    refuse(tree ? ErrorKind::Corrupt : *finding.refusal, finding.member,
-           finding.path.empty() ? finding.what : finding.what + " (" + finding.path + ")",
-           finding.actual, "it must be " + finding.expected);
-  }
-  return std::move(out.layout);
+  return or_out_of_memory("read layout", "buffer", [&]() -> Layout {
+    Examination out = examine(buffer);
+    for (const Finding& finding : out.findings) {
+      const bool tree = finding.concern == Concern::Tree;
+      if (!tree && !finding.refusal) continue;
+      refuse(tree ? ErrorKind::Corrupt : *finding.refusal, finding.member,
+             finding.path.empty() ? finding.what : finding.what + " (" + finding.path + ")",
+             finding.actual, "it must be " + finding.expected);
+    }
+    return std::move(out.layout);
+  });
 }
 
 GridBuffer grids_in(std::shared_ptr<const void> owner, std::span<const std::byte> bytes) {
-  GridBuffer buffer{std::move(owner), bytes, {0}};
-  while (buffer.offsets.back() < bytes.size()) {
-    const std::uint64_t here = buffer.offsets.back();
-    const auto member = static_cast<std::int64_t>(buffer.offsets.size()) - 1;
-    buffer.offsets.push_back(here + check_header(bytes.subspan(here), member));
-  }
-  return buffer;
+  return or_out_of_memory("read layout", "buffer", [&]() -> GridBuffer {
+    GridBuffer buffer{std::move(owner), bytes, {0}};
+    while (buffer.offsets.back() < bytes.size()) {
+      const std::uint64_t here = buffer.offsets.back();
+      const auto member = static_cast<std::int64_t>(buffer.offsets.size()) - 1;
+      buffer.offsets.push_back(here + check_header(bytes.subspan(here), member));
+    }
+    return buffer;
+  });
 }
 
 Batch batch_of(const Layout& layout) {

@@ -11,6 +11,7 @@
 
 #include "oracle/layout_view.h"
 #include "oracle/nanovdb_format.h"
+#include "oracle/out_of_memory.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -301,30 +302,32 @@ MapBytes map_bytes(const Map& map) {
 }
 
 GridBuffer write_layout(const Layout& layout, std::uint64_t budget_bytes) {
-  GridBuffer buffer;
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < layout.grids.size(); ++i) {
-    total += Places(layout.grids[i]).end;  // node counts are in memory: no sum can wrap
-    buffer.offsets.push_back(total);
-  }
-  if (total > budget_bytes)
-    refuse(ErrorKind::CapacityExceeded, -1, "size", fmt::format("{} bytes", total),
-           fmt::format("the budget is {}", budget_bytes));
-  if (total == 0) return buffer;  // [G-6] B = 0
+  return or_out_of_memory("write layout", "layout", [&]() -> GridBuffer {
+    GridBuffer buffer;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < layout.grids.size(); ++i) {
+      total += Places(layout.grids[i]).end;  // node counts are in memory: no sum can wrap
+      buffer.offsets.push_back(total);
+    }
+    if (total > budget_bytes)
+      refuse(ErrorKind::CapacityExceeded, -1, "size", fmt::format("{} bytes", total),
+             fmt::format("the budget is {}", budget_bytes));
+    if (total == 0) return buffer;  // [G-6] B = 0
 
-  auto* bytes = static_cast<std::byte*>(
-      ::operator new(total, std::align_val_t{format::alignment}, std::nothrow));
-  if (bytes == nullptr)
-    refuse(ErrorKind::OutOfMemory, -1, "size", fmt::format("{} bytes", total),
-           "they could not be allocated");
-  buffer.owner = std::shared_ptr<const void>(bytes, [](const void* p) {
-    ::operator delete(const_cast<void*>(p), std::align_val_t{format::alignment});
+    auto* bytes = static_cast<std::byte*>(
+        ::operator new(total, std::align_val_t{format::alignment}, std::nothrow));
+    if (bytes == nullptr)
+      refuse(ErrorKind::OutOfMemory, -1, "size", fmt::format("{} bytes", total),
+             "they could not be allocated");
+    buffer.owner = std::shared_ptr<const void>(bytes, [](const void* p) {
+      ::operator delete(const_cast<void*>(p), std::align_val_t{format::alignment});
+    });
+    std::memset(bytes, 0, total);  // every byte that no field owns is zero
+    for (std::size_t i = 0; i < layout.grids.size(); ++i)
+      GridWriter(layout.grids[i], static_cast<std::int64_t>(i)).write(bytes + buffer.offsets[i]);
+    buffer.bytes = {bytes, total};
+    return buffer;
   });
-  std::memset(bytes, 0, total);  // every byte that no field owns is zero
-  for (std::size_t i = 0; i < layout.grids.size(); ++i)
-    GridWriter(layout.grids[i], static_cast<std::int64_t>(i)).write(bytes + buffer.offsets[i]);
-  buffer.bytes = {bytes, total};
-  return buffer;
 }
 
 bool has_bytes_of(const GridBuffer& buffer, const Layout& layout) {

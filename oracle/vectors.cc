@@ -12,6 +12,7 @@
 
 #include "oracle/judge.h"
 #include "oracle/layout_view.h"
+#include "oracle/out_of_memory.h"
 #include "oracle/vectors_node.h"
 #include "reference/canonical_order.h"
 
@@ -368,37 +369,39 @@ void against_file(const Expected& expected, const Layout& actual, Verdict& verdi
 }  // namespace
 
 std::vector<Vector> read_vectors(const std::filesystem::path& path) {
-  const std::string file = path.filename().string();
-  const json document = read_document(path);
-  const Node root(document, file, "the file");
-  root.keys({"format", "version", "semantics_version", "groups"});
-  if (root["format"].string() != "leafproof-vectors")
-    root["format"].fail("must be 'leafproof-vectors'");
-  root["version"].integer(1, 1);
-  root["semantics_version"].integer(kSemanticsVersion, kSemanticsVersion);
+  return or_out_of_memory("read vectors", "file", [&]() -> std::vector<Vector> {
+    const std::string file = path.filename().string();
+    const json document = read_document(path);
+    const Node root(document, file, "the file");
+    root.keys({"format", "version", "semantics_version", "groups"});
+    if (root["format"].string() != "leafproof-vectors")
+      root["format"].fail("must be 'leafproof-vectors'");
+    root["version"].integer(1, 1);
+    root["semantics_version"].integer(kSemanticsVersion, kSemanticsVersion);
 
-  std::vector<Vector> vectors;
-  std::set<std::string> identities;
-  std::size_t number = 0;
-  for (const Node& group : root["groups"].items()) {
-    group.keys({"op", "params", "cases"});
-    const std::string name = group["op"].string();
-    const auto op = parse_op(name);
-    if (!op || *op == Op::KernelMap) group["op"].fail("unknown operation '" + name + "'");
-    const std::string where = fmt::format("group {} ({})", number++, name);
-    const Node params(group["params"].raw(), file, where + ": params");
-    params.keys(keys_of(*op).params);
-    for (const Node& listed : group["cases"].items()) {
-      const json& raw = listed.raw();
-      const bool named = raw.is_object() && raw.contains("id") && raw["id"].is_number();
-      const std::string id = named ? raw["id"].dump() : "without a number";
-      const Node at(raw, file, where + ", case " + id);
-      vectors.push_back(read_case(at, params, *op, file));
-      if (!identities.insert(vectors.back().question.id).second)
-        at.fail("the identity (op, params, id) is used twice");
+    std::vector<Vector> vectors;
+    std::set<std::string> identities;
+    std::size_t number = 0;
+    for (const Node& group : root["groups"].items()) {
+      group.keys({"op", "params", "cases"});
+      const std::string name = group["op"].string();
+      const auto op = parse_op(name);
+      if (!op || *op == Op::KernelMap) group["op"].fail("unknown operation '" + name + "'");
+      const std::string where = fmt::format("group {} ({})", number++, name);
+      const Node params(group["params"].raw(), file, where + ": params");
+      params.keys(keys_of(*op).params);
+      for (const Node& listed : group["cases"].items()) {
+        const json& raw = listed.raw();
+        const bool named = raw.is_object() && raw.contains("id") && raw["id"].is_number();
+        const std::string id = named ? raw["id"].dump() : "without a number";
+        const Node at(raw, file, where + ", case " + id);
+        vectors.push_back(read_case(at, params, *op, file));
+        if (!identities.insert(vectors.back().question.id).second)
+          at.fail("the identity (op, params, id) is used twice");
+      }
     }
-  }
-  return vectors;
+    return vectors;
+  });
 }
 
 Verdict judge(const Vector& vector, const Answer& actual) {

@@ -13,6 +13,7 @@
 #include "oracle/input/points.h"
 #include "oracle/input/vdb.h"
 #include "oracle/input/voxel_lists.h"
+#include "oracle/out_of_memory.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -103,26 +104,28 @@ void check_options(const InputOptions& options) {
 }  // namespace
 
 Input read_input(const std::vector<std::filesystem::path>& files, const InputOptions& options) {
-  check_options(options);
-  Input all;
-  InputOptions left = options;
-  for (const std::filesystem::path& file : files) {
-    const std::string extension = file.extension().string();
-    const FileTask task{"read " + (extension.empty() ? "input" : extension), file};
-    Input input;  // of its own, so that errors number the members of this file
-    try {
-      read_any(task, left, input);
-    } catch (const std::bad_alloc&) {
-      task.refuse(ErrorKind::OutOfMemory, "takes more memory than there is");
+  return or_out_of_memory("read input", "file", [&]() -> Input {
+    check_options(options);
+    Input all;
+    InputOptions left = options;
+    for (const std::filesystem::path& file : files) {
+      const std::string extension = file.extension().string();
+      const FileTask task{"read " + (extension.empty() ? "input" : extension), file};
+      Input input;  // of its own, so that errors number the members of this file
+      try {
+        read_any(task, left, input);
+      } catch (const std::bad_alloc&) {
+        task.refuse(ErrorKind::OutOfMemory, "takes more memory than there is");
+      }
+      for (const auto& member : input.batch.members) left.max_voxels -= member.size();
+      move_append(all.batch.members, input.batch.members);
+      move_append(all.batch.maps, input.batch.maps);
+      move_append(all.batch.names, input.batch.names);
+      move_append(all.provenance, input.provenance);
+      move_append(all.notes, input.notes);
     }
-    for (const auto& member : input.batch.members) left.max_voxels -= member.size();
-    move_append(all.batch.members, input.batch.members);
-    move_append(all.batch.maps, input.batch.maps);
-    move_append(all.batch.names, input.batch.names);
-    move_append(all.provenance, input.provenance);
-    move_append(all.notes, input.notes);
-  }
-  return all;
+    return all;
+  });
 }
 
 }  // namespace leafproof::oracle

@@ -8,6 +8,7 @@
 #include "oracle/input/nvdb_format.h"
 #include "oracle/input/nvdb_topology.h"
 #include "oracle/layout_view.h"
+#include "oracle/out_of_memory.h"
 #include "reference/canonical_order.h"
 
 namespace leafproof::oracle {
@@ -73,18 +74,20 @@ std::uint64_t voxels_of(const reference::Grid& grid) {
 }  // namespace
 
 GridBuffer read_nvdb(const std::filesystem::path& file) {
-  const FileTask task{operation, file};
-  GridBuffer buffer = load_nvdb(task);
-  for (std::size_t i = 0; i + 1 < buffer.offsets.size(); ++i) {
-    if (const std::uint32_t type = grid_type(buffer, i); type != format::type_on_index) {
-      task.refuse(
-          ErrorKind::Unsupported,
-          fmt::format("the grid has NanoVDB's type {}; a ValueOnIndex grid ({}) is asked for", type,
-                      format::type_on_index),
-          static_cast<std::int64_t>(i));
+  return or_out_of_memory("read .nvdb", "file", [&]() -> GridBuffer {
+    const FileTask task{operation, file};
+    GridBuffer buffer = load_nvdb(task);
+    for (std::size_t i = 0; i + 1 < buffer.offsets.size(); ++i) {
+      if (const std::uint32_t type = grid_type(buffer, i); type != format::type_on_index) {
+        task.refuse(
+            ErrorKind::Unsupported,
+            fmt::format("the grid has NanoVDB's type {}; a ValueOnIndex grid ({}) is asked for",
+                        type, format::type_on_index),
+            static_cast<std::int64_t>(i));
+      }
     }
-  }
-  return buffer;
+    return buffer;
+  });
 }
 
 void read_nvdb_members(const FileTask& task, std::uint64_t max_voxels, Input& input) {
