@@ -78,7 +78,7 @@ class Finder:
 
 
 def partners(source, size, stride, dilation, transposed):
-    """Of every tap the row of the other side that each source row is joined to, and whether [K-1]."""
+    """Of every tap the row of the other side that a source row is joined to, and whether [K-1]."""
     phase = dilation * (size - 1) // 2
     for tap in np.ndindex(*size):
         shift = dilation * np.array(tap) - phase
