@@ -58,7 +58,8 @@ def parts_of(source):
     """The number of the struct or function that each line belongs to."""
     numbers, part = [], 0
     for line in source.split("\n"):
-        if re.match(r"(struct|class|template|LEAFPROOF_HD|inline|static|[A-Za-z][\w:<>,&* ]*\()", line):
+        if re.match(r"(struct|class|template|LEAFPROOF_HD|inline|static|[A-Za-z][\w:<>,&* ]*\()",
+                    line):
             part += 1
         numbers.append(part)
     return numbers
@@ -276,7 +277,8 @@ def ask_all(judges, numbered, keys, known, note, stage):
     todo = [(n, m) for n, m in numbered
             if known.get(keys[m], {}).get("verdict", "survives") == "survives"
             and known.get(keys[m], {}).get("by") not in passed]
-    order = {test: i for i, (_, tests) in enumerate(TESTS) for test in tests}  # the short ones first
+    # The short ones first.
+    order = {test: i for i, (_, tests) in enumerate(TESTS) for test in tests}
     todo.sort(key=lambda entry: max(order[test] for test in tests_of(entry[1].file)))
     killed = 0
     for done, (number, mutant) in enumerate(todo):

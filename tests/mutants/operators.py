@@ -199,7 +199,8 @@ def statement_of(code, begin, end):
 
 
 # An assignment, a call, a step; `continue` and `break`. No declaration, no return.
-SIMPLE = re.compile(r"(?:\*?[\w.]+(?:::|->|\.|\[\x02*|\(\x02*|<\w+>)*[\w\])]* (?:[-+*/|&^]|<<|>>)?= |"
+SIMPLE = re.compile(r"(?:\*?[\w.]+(?:::|->|\.|\[\x02*|\(\x02*|<\w+>)*[\w\])]* "
+                    r"(?:[-+*/|&^]|<<|>>)?= |"
                     r"\*?[\w.:>-]+(?:<\w+>)?\(|\+\+|--|\*\w+\+\+|continue;|break;)")
 
 

@@ -6,9 +6,10 @@ import textwrap
 
 HEAD = """# Mutants of `gpu/`
 
-Faults that nobody chose: the sources of `gpu/` changed by machine, one place at a time (an operator,
-a constant, a name for its neighbour, a condition, a statement left out), and judged as any builder
-is. What survives is either equivalent, for the reason given below, or has got a test that kills it.
+Faults that nobody chose: the sources of `gpu/` changed by machine, one place at a time (an
+operator, a constant, a name for its neighbour, a condition, a statement left out), and judged as
+any builder is. What survives is equivalent, for the reason given below, or asks for a test: those
+that nobody has explained yet are listed as such.
 
     ./leafproof mutants                 go on with the ledger, then write this page
     ./leafproof mutants --seed 7        other mutants
@@ -69,8 +70,11 @@ def summary(entries, known):
     equivalent = sum(e["verdict"] == "survives" and known.get(e["key"], {}).get("kind") ==
                      "equivalent" for e in entries)
     judged = count["killed"] + count["survives"]
+    asked = sum(e["by"] == "passed verify" for e in entries)
+    open_ones = sum(e["verdict"] == "survives" and e["key"] not in known for e in entries) - asked
     return (f"{judged} compiled mutants judged: {count['killed']} killed, {count['survives']} "
             f"survive, of which {equivalent} are equivalent for a written reason; "
+            f"{open_ones} are open, and of {asked} the tests were not asked yet; "
             f"{count['does not compile']} more did not compile.")
 
 
@@ -96,15 +100,18 @@ def paragraph(text):
 
 
 def document(entries, known, population, options):
-    out = [HEAD, paragraph(summary(entries, known)) + f" Drawn with seed {options.seed}, from "
-           f"{sum(population.values())}\npossible ones in {len(population)} files.\n",
+    drawn = (f" Drawn with seed {options.seed}, from {sum(population.values())} possible ones in "
+             f"{len(population)} files.")
+    out = [HEAD, paragraph(summary(entries, known) + drawn).replace("\n  ", "\n") + "\n",
            table(entries), "\n## Those that survive\n"]
     open_ones = []
     for e in entries:
         if e["verdict"] != "survives":
             continue
         reason = known.get(e["key"])
-        text = f"{reason['kind']}: {reason['why']}" if reason else "**not explained**"
+        text = (f"{reason['kind']}: {reason['why']}" if reason else
+                "**its tests were not asked yet**" if e["by"] == "passed verify" else
+                "**not explained**")
         (out if reason else open_ones).append(
             paragraph(f"- `{e['file']}:{e['line']}` {change(e)}: {text}"))
     found = [e for e in entries if e["verdict"] == "killed" and e["key"] in known]

@@ -114,7 +114,8 @@ def lines_of_errors(text):
     """Where g++ and clang say that mutants do not compile: of each error the first line of gpu/."""
     places, waiting = set(), False
     for line in text.splitlines():
-        at = re.search(r"(?:^|[/ ])(gpu/(?!mutant_switch)[\w.]+):(\d+)(?::\d+)?:?\s+(error|required from|note)", line)
+        at = re.search(r"(?:^|[/ ])(gpu/(?!mutant_switch)[\w.]+):(\d+)(?::\d+)?:?\s+"
+                       r"(error|required from|note)", line)
         error = re.search(r":\d+: (?:fatal )?error:", line)
         if error:
             waiting = True
