@@ -34,6 +34,7 @@ const std::map<std::string, std::string> kNotRun{
     {"cmake -S docs/example", "install_consumer.sh does"},
     {"cmake --build /tmp/example", "install_consumer.sh does"},
     {"/tmp/example/", "install_consumer.sh does"},
+    {"./leafproof mutants", "builds the builder changed, and judges for hours"},
     {"./leafproof fuzz", "builds with sanitizers, and fuzzes for minutes"},
     {"build-fuzz/bin/", "a program of ./leafproof fuzz"},
     {"fuzz/scripts/minimise.sh", "needs a finding"},

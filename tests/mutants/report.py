@@ -11,9 +11,11 @@ operator, a constant, a name for its neighbour, a condition, a statement left ou
 any builder is. What survives is equivalent, for the reason given below, or asks for a test: those
 that nobody has explained yet are listed as such.
 
-    ./leafproof mutants                 go on with the ledger, then write this page
-    ./leafproof mutants --seed 7        other mutants
-    ./leafproof mutants --show          the survivors alone
+```sh
+./leafproof mutants             # go on with the ledger, then write this page
+./leafproof mutants --seed 7    # other mutants
+./leafproof mutants --show      # the survivors alone
+```
 
 All mutants of the sample are in one build, each a switch in the source, and the environment says
 which is on; each is judged by `verify --level 1 --fail-fast` (without meshes) on the host
