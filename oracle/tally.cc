@@ -60,7 +60,7 @@ void add(RowTally& sum, RowTally part, int kept) {
     sum.why_at = part.why_at;
   }
   for (auto& failure : part.failures) sum.failures.push_back(std::move(failure));
-  std::stable_sort(sum.failures.begin(), sum.failures.end(),
+  std::sort(sum.failures.begin(), sum.failures.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
   if (sum.failures.size() > static_cast<std::size_t>(kept))
     sum.failures.resize(static_cast<std::size_t>(kept));
