@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "oracle/layout_view.h"
@@ -487,8 +488,10 @@ std::string short_name(std::string_view backend) {
   if (backend.find_first_of(" /") == backend.npos) return std::string(backend);
   std::string_view first, rest = backend;
   while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(' '));
+    std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    while (!word.empty() && std::strchr("'\"", word.back()) != nullptr) word.remove_suffix(1);
+    while (!word.empty() && std::strchr("'\"", word.front()) != nullptr) word.remove_prefix(1);
     const std::string_view file = word.substr(word.find_last_of('/') + 1);
     if (first.empty()) {
       first = file;

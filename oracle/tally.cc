@@ -61,7 +61,7 @@ void add(RowTally& sum, RowTally part, int kept) {
   }
   for (auto& failure : part.failures) sum.failures.push_back(std::move(failure));
   std::sort(sum.failures.begin(), sum.failures.end(),
-                   [](const auto& x, const auto& y) { return x.first < y.first; });
+            [](const auto& x, const auto& y) { return x.first < y.first; });
   if (sum.failures.size() > static_cast<std::size_t>(kept))
     sum.failures.resize(static_cast<std::size_t>(kept));
   // Each part made its first one small; of the whole it is the first of all.

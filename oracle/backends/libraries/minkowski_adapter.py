@@ -178,8 +178,8 @@ def single(x):
 
 
 def in_floats(c, s):
-    """S * floor(c / S) as it comes out of its src/coordinate_map.hpp, which computes in floats; what
-    is no 32-bit integer then becomes the smallest, as x86 converts it."""
+    """S * floor(c / S) as it comes out of its src/coordinate_map.hpp, which computes in floats;
+    what is no 32-bit integer then becomes the smallest, as x86 converts it."""
     placed = int(single(math.floor(single(single(c) / s)) * s))
     return placed if -2**31 <= placed < 2**31 else -2**31
 
