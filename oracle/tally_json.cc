@@ -302,11 +302,16 @@ Sweep sweep_of_json(const Json& json) {
 std::string write_tally(const Tally& tally) {
   Json rows = Json::array();
   for (const RowTally& row : tally.rows) rows.push_back(json_of(row));
-  const Json json{{"format", "leafproof-result"}, {"version", 1},
-                  {"semantics_version", 1},       {"sweep", json_of(tally.sweep)},
-                  {"part", tally.shard.part},     {"parts", tally.shard.parts},
-                  {"items", tally.items},         {"done", tally.done},
-                  {"seconds", tally.seconds},     {"limit", optional(tally.limit)},
+  const Json json{{"format", "leafproof-result"},
+                  {"version", 1},
+                  {"semantics_version", kSemanticsVersion},
+                  {"sweep", json_of(tally.sweep)},
+                  {"part", tally.shard.part},
+                  {"parts", tally.shard.parts},
+                  {"items", tally.items},
+                  {"done", tally.done},
+                  {"seconds", tally.seconds},
+                  {"limit", optional(tally.limit)},
                   {"rows", std::move(rows)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -316,7 +321,7 @@ Tally read_tally(std::string_view text, const std::string& name) {
     const Json json = Json::parse(text);
     if (json.at("format") != "leafproof-result") corrupt(name, "is no result of `verify --result`");
     if (json.at("version") != 1) corrupt(name, "is of another version of the format");
-    if (json.at("semantics_version") != 1) corrupt(name, "is of other semantics");
+    if (json.at("semantics_version") != kSemanticsVersion) corrupt(name, "is of other semantics");
     Tally tally;
     tally.sweep = sweep_of_json(json.at("sweep"));
     tally.shard = {count(json.at("part")), count(json.at("parts"))};

@@ -23,6 +23,9 @@ inline constexpr int kDifferent = 1;  // or not implemented, or left out, withou
 inline constexpr int kBadInput = 2;   // usage, files
 inline constexpr int kNoDevice = 3;
 
+/// Of a level's cases: fixed, so that two people see the same run (docs/citing.md).
+inline constexpr std::uint64_t kLevelSeed = 20'261'129;
+
 /// The whole word must be an integer of the range. (The parser of options wraps and cuts.)
 template <class T>
 CLI::Validator integer(T low, T high = std::numeric_limits<T>::max()) {

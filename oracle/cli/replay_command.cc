@@ -37,7 +37,7 @@ struct ReplayOptions {
 
 struct CasesOptions {
   std::vector<std::string> ops;
-  std::uint64_t seed = 20'261'129, first = 0, count = 1;
+  std::uint64_t seed = kLevelSeed, first = 0, count = 1;
   std::string bytes, as = "text";
 };
 

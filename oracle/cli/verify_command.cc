@@ -21,8 +21,6 @@
 namespace leafproof::oracle::cli {
 namespace {
 
-constexpr std::uint64_t kLevelSeed = 20'261'129;  // fixed, so that two people see the same run
-
 struct Options {
   BackendsOption backends;
   std::vector<std::string> ops, skips;
@@ -41,6 +39,15 @@ struct Options {
   int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 };
 
+[[noreturn]] void refuse(const char* argument, std::string value, const char* reason) {
+  throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
+                                           .argument = argument,
+                                           .value = std::move(value),
+                                           .reason = reason,
+                                           .member = {},
+                                           .row = {}});
+}
+
 /// "2/8"; the whole sweep where nothing is given.
 VerifyOptions::Shard parse_shard(const std::string& text) {
   VerifyOptions::Shard shard;
@@ -52,13 +59,7 @@ VerifyOptions::Shard parse_shard(const std::string& text) {
     const auto [stop, wrong] = std::from_chars(at + 1, end, shard.parts);
     good = wrong == std::errc{} && stop == end && 1 <= shard.part && shard.part <= shard.parts;
   }
-  if (!good)
-    throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
-                                             .argument = "--shard",
-                                             .value = text,
-                                             .reason = "must be i/n, a part i of n, from 1 on",
-                                             .member = {},
-                                             .row = {}});
+  if (!good) refuse("--shard", text, "must be i/n, a part i of n, from 1 on");
   return shard;
 }
 
@@ -154,14 +155,6 @@ std::string today() {
 
 /// Options that contradict each other. A statement is about one backend.
 void check_options(const Options& options) {
-  const auto refuse = [](const char* argument, std::string value, const char* reason) {
-    throw Error(ErrorKind::InvalidArgument, {.operation = "verify",
-                                             .argument = argument,
-                                             .value = std::move(value),
-                                             .reason = reason,
-                                             .member = {},
-                                             .row = {}});
-  };
   if (options.statement && options.backends.names.size() != 1)
     refuse("--statement", fmt::format("{}", options.backends.names.size()),
            "is about one backend: name it with --backend");

@@ -156,9 +156,12 @@ std::string manifest_text(const LintReport& report, const std::string& program_v
                      {"groups", file.groups},
                      {"cases", file.cases}});
   }
-  const nlohmann::ordered_json manifest{
-      {"format", "leafproof-vectors-release"}, {"version", 1},   {"semantics_version", 1},
-      {"program_version", program_version},    {"cases", cases}, {"files", std::move(files)}};
+  const nlohmann::ordered_json manifest{{"format", "leafproof-vectors-release"},
+                                        {"version", 1},
+                                        {"semantics_version", kSemanticsVersion},
+                                        {"program_version", program_version},
+                                        {"cases", cases},
+                                        {"files", std::move(files)}};
   return manifest.dump(1) + "\n";
 }
 

@@ -342,6 +342,13 @@ def answer_by_rule(case, rule):
 # --- the two ends
 
 
+# A kind of difference: of libraries that are asked in a box at 0.
+RANGE = ("convention",
+         "Voxels are moved into a box at 0, where the result has room; in our coordinates it is "
+         "outside 32 bits, which [L-5] refuses.",
+         "")
+
+
 class Library:
     """`operations`: name -> function of a case that returns an Answer or raises
     NotImplementedHere. `rule`: function of a case that returns a Rule, or None where there is

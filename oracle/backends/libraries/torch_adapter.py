@@ -207,12 +207,6 @@ if __name__ == "__main__":
             "convolution": convolution,
             "convolution_gradients": gradients,
         },
-        conventions={
-            "range": (
-                "convention",
-                "Voxels are moved into a box at 0, where the result has room; in our coordinates "
-                "it is outside 32 bits, which [L-5] refuses.",
-                ""),
-        },
+        conventions={"range": adapter.RANGE},
         notes=["Dense: a member's box times taps has at most %d cells." % CELLS],
     ))
