@@ -395,6 +395,17 @@ TEST_F(HostileBuffers, WhatIsRefusedAndHow) {
   expect(ErrorKind::Unsupported, "mTaperD", 2, second + G::taper_f.at, 0.5f);
   expect(ErrorKind::Corrupt, "mBlindMetadataOffset", 2, second + G::blind_count.at,
          std::uint32_t{1});
+  {  // One header of blind data fits before the end of the grid, a second does not.
+    const std::uint64_t bytes = offsets_[3] - second, header = 288;
+    format::store(at(second + G::blind_offset.at), bytes - header);
+    format::store(at(second + G::blind_count.at), std::uint32_t{1});
+    EXPECT_EQ(judge("blind data that fit"), Ending::Accepted);
+    format::store(at(second + G::blind_offset.at), bytes - header - 32);
+    format::store(at(second + G::blind_count.at), std::uint32_t{0});
+    expect(ErrorKind::Corrupt, "mBlindMetadataOffset", 2, second + G::blind_count.at,
+           std::uint32_t{2});
+    format::store(at(second + G::blind_offset.at), bytes);
+  }
   const std::vector<char> name(256, 'n');  // without an end
   EXPECT_EQ(judge_with(G::name.at, name.data(), 256, "name"), Ending::Refused);
   {  // A name in blind data is longer than 255 bytes [G-7].

@@ -461,6 +461,12 @@ TEST(BuilderConvolution, IntegersAreExactOrRefused) {
   o.features = {least, 0, least, least, least, least, least, 0};
   o.bias = {5};
   EXPECT_EQ(gpu::convolve(over, o.input()), (std::vector<std::int32_t>{least + 5, least + 5}));
+  // 2^64 + 4, which is 4 in 64 bits, of numbers whose largest product is odd.
+  const std::int32_t most = std::numeric_limits<std::int32_t>::max(), rest = 1 << 17;
+  const Operands<std::int32_t> odd{
+      5, 1, {1, 1, 1}, {most, most, most, most, rest}, {most, most, most, most, rest}, {0}, {}};
+  refusal(gpu::ErrorKind::OutOfRange,
+          [&] { gpu::convolve(ConvolutionMap::identity(1), odd.input()); });
 }
 
 TEST(BuilderConvolution, WhatDoesNotFitIsRefusedWithBothShapes) {

@@ -225,6 +225,22 @@ TEST(BuilderCosts, MemoryBeyondTheBudgetIsRefusedBeforeItIsTaken) {
   }
 }
 
+// Bytes that cross are counted on their way: what was asked for, each time anew.
+TEST(BuilderCosts, BytesBothWays) {
+  BatchedBuilder builder;
+  const GridBatch source = build(builder, rich_members());
+  EXPECT_GT(builder.costs().read_back, 0);
+  EXPECT_GT(builder.costs().uploaded, 0);
+  std::vector<std::byte> there(1000);
+  builder.read(there, source.bytes().data());
+  EXPECT_EQ(builder.costs().read_back, 1000);
+  EXPECT_EQ(builder.costs().synchronisations, 1);
+  EXPECT_EQ(builder.costs().uploaded, 0);
+  builder.to_device(there);
+  EXPECT_EQ(builder.costs().uploaded, 1000);
+  EXPECT_EQ(builder.costs().read_back, 0);
+}
+
 // The trace names each launch.
 TEST(BuilderCosts, TheTraceListsEveryLaunch) {
   BuilderOptions options;

@@ -356,6 +356,32 @@ TEST_F(BuilderRefusals, ResultsOutsideTheLattice) {
           [&](auto& b, auto&) { b.refine(edge, {1, 2, 1}, {second, edge.voxel_offsets()}); });
 }
 
+// [E-1] The row is that of the whole member: leaves before it, voxels before it in its leaf; the
+// result is the one that is outside, whichever end of the voxel's results that is.
+TEST_F(BuilderRefusals, ResultsOutsideTheLatticeNameTheRow) {
+  const GridBatch edge =
+      build(builder_, {{{0, 0, 0}, {1, 0, 0}},
+                       {{0, 0, 0}, {0, 0, 9}, {3, INT32_MAX, 1}, {3, INT32_MAX, 2}, {40, 0, 0}}});
+  const std::vector<std::uint8_t> last{1, 1, 1, 1, 1, 0, 1};
+  auto error = refused(ErrorKind::OutOfRange, "dual", "voxel", "(3, 2147483647, 1)", 1,
+                       [&](auto& b, auto&) { b.dual(edge); });
+  EXPECT_EQ(error.row(), 2 + 3) << error.what();
+  error = refused(ErrorKind::OutOfRange, "refine", "voxel", "(3, 2147483647, 2)", 1,
+                  [&](auto& b, auto&) { b.refine(edge, {1, 2, 1}, {last, edge.voxel_offsets()}); });
+  EXPECT_EQ(error.row(), 2 + 4) << error.what();
+  const GridBatch least = build(builder_, {{{INT32_MIN, 7, 7}}});
+  error = refused(ErrorKind::OutOfRange, "dilate_box", "voxel", "(-2147483648, 7, 7)", 0,
+                  [&](auto& b, auto&) { b.dilate_box(least, {-1, 0, 0}, {2, 0, 0}); });
+  EXPECT_NE(error.reason().find("(-2147483649, 7, 7)"), std::string::npos) << error.what();
+}
+
+TEST(BuilderErrors, SayWhatTheyHave) {
+  const gpu::Error bare(gpu::ErrorKind::Corrupt, "adopt", "bytes", "", "too few");
+  EXPECT_STREQ(bare.what(), "Corrupt: adopt: bytes: too few");
+  const gpu::Error full(gpu::ErrorKind::Corrupt, "adopt", "bytes", "7", "too few", 3, 4);
+  EXPECT_STREQ(full.what(), "Corrupt: adopt: bytes = 7, member 3, row 4: too few");
+}
+
 TEST_F(BuilderRefusals, Masks) {  // [T-10]
   struct {
     std::vector<std::int64_t> offsets;

@@ -204,6 +204,10 @@ TEST(BuilderPlan, CountsWhatEachRowIsJoinedTo) {
   EXPECT_TRUE(Plan::build(builder, rich, kDown).coverage().target.unjoined.empty());
   const auto ones = Plan::build(builder, rich, {}).coverage().source;
   EXPECT_EQ(ones.histogram, (std::vector<std::int64_t>{0, rich.voxel_count()}));
+  // Of no rows there is no degree, whether by the identity or by a map.
+  const GridBatch none = build(builder, {{}, {}});
+  EXPECT_TRUE(Plan::build(builder, none, {}).coverage().source.histogram.empty());
+  EXPECT_TRUE(Plan::build(builder, none, kDown).coverage().source.histogram.empty());
 }
 
 // [M-6] The same degrees as the second reference counts in its boxes, of both sides.
@@ -252,6 +256,9 @@ TEST(BuilderPlan, BatchesAreToldApart) {
   EXPECT_EQ(view.view(turned).identity(), batch.identity());
   EXPECT_EQ(view.view(first).identity().selection, (std::vector<std::int64_t>{0}));
   EXPECT_FALSE(view.is(batch));
+  EXPECT_TRUE(view.view(turned).is(batch));
+  const GridBatch twin = build(builder, {{{0, 0, 0}}, {{1, 0, 0}}});
+  EXPECT_FALSE(twin.is(batch));  // the same selection of another storage
 }
 
 TEST(BuilderPlanCache, KeepsPlansUnderAllThatDecidesThem) {

@@ -76,6 +76,25 @@ TEST(ResultPool, EveryPassLeavesZerosBehindAndHasItsOwnBytes) {
   }
 }
 
+// An allocator that says nothing about its blocks has not said that they are zero.
+TEST(Allocators, ThatSayNothingGiveNoZeros) {
+  gpu::Allocator silent;
+  silent.allocate = [](void*, std::size_t bytes, bool*) {
+    void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (memory != nullptr) std::memset(memory, 0xEE, bytes);
+    return memory;
+  };
+  silent.release = [](void*, void* memory, std::size_t) { std::free(memory); };
+  BuilderOptions options;
+  options.allocator = options.scratch = silent;
+  BatchedBuilder plain, builder(options);
+  const Operands expected = operands(plain, rich_members(), rich_others());
+  const Operands o = operands(builder, rich_members(), rich_others());
+  for (const Pass& pass : passes()) {
+    EXPECT_TRUE(same_bytes(pass.run(builder, o), pass.run(plain, expected))) << pass.name;
+  }
+}
+
 // Maps and copies share the pool, are no batches whatever their bytes say, and are never said to be
 // zero when they come back.
 TEST(ResultPool, OtherMemoryIsKeptAsItIs) {

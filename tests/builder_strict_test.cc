@@ -134,6 +134,24 @@ TEST(BuilderStrict, AdoptsWhereTheBufferIs) {
   EXPECT_EQ(error->member(), 3);
 }
 
+// A copy on the host is a batch of its own: what its tables point to lies in the copy.
+TEST(BuilderStrict, CopiesToTheHostWhole) {
+  BatchedBuilder host;
+  const GridBatch made = build(host, rich_members());
+  BatchedBuilder strict = gpu::strict_builder();
+  const GridBatch copy = strict.to_host(build(strict, rich_members()));
+  EXPECT_TRUE(same_bytes(copy, made));
+  const auto& tables = copy.storage()->metadata;
+  const auto& expected = made.storage()->metadata;
+  for (std::size_t m = 0; m <= rich_members().size(); ++m) {
+    EXPECT_EQ(tables.voxel_offsets[m], expected.voxel_offsets[m]) << m;
+    EXPECT_EQ(tables.leaf_offsets[m], expected.leaf_offsets[m]) << m;
+  }
+  EXPECT_TRUE(same_bytes(host.dual(copy), host.dual(made)));
+  strict.to_host(build(strict, {}));
+  EXPECT_EQ(strict.to_host(GridBatch()).size(), 0);
+}
+
 // What a caller enqueued before a build is seen by it, though it has not run yet.
 TEST(BuilderStrict, FollowsTheWorkOnItsStream) {
   gpu::StrictOptions options;

@@ -35,14 +35,16 @@ LEFT_OUT = re.compile(r"gpu/(cuda_.*|strict_.*|host_(adopt|list|map|topology)\.c
 VERIFY = ["--level", "1", "--fail-fast", "--tries", "0", "-j", "1", "--json"]
 # The tests that a part of gpu/ has of its own; the first that matches.
 TESTS = [
-    (r"adopt|copy_members", ["builder_adopt_test"]),
+    (r"adopt|copy_members", ["builder_adopt_test", "builder_strict_test"]),
     (r"map_|kernel_map", ["builder_map_test"]),
     (r"plan\.|subm_conv|tensor_checks|conv_relation", ["builder_plan_test"]),
     (r"convolution|products", ["builder_convolution_test"]),
     (r"result_pool|memory\.", ["builder_pool_test"]),
+    (r"window_rule", ["window_rule_test"]),
     (r"build\.cc|pass_|range_error|error\.|batched_builder", ["builder_failure_test"]),
     (r"costs|counting_executor", ["builder_costs_test"]),
-    (r"", ["builder_passes_test"]),
+    (r"grid_batch", ["builder_plan_test", "builder_strict_test"]),
+    (r"", ["builder_passes_test", "builder_strict_test"]),
 ]
 FIRST = "leafproof verify host-mask,host-sort"
 ALL_TESTS = sorted({test for _, tests in TESTS for test in tests})
