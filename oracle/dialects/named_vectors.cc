@@ -151,6 +151,19 @@ std::vector<Report> reports() {
                  {of(layer(Forward, three, {1, 2, 4}),
                      "the smallest case of its kind: a stride of its own on every axis",
                      {{0, {-1, -1, -1}}, {0, {3, 3, 3}}, {0, zero}})}});
+  all.push_back({"ME#451",
+                 "minkowski",
+                 {of(
+                     layer(Forward, one, one),
+                     "the report's input, rows that are all distinct, in two batches: each row is "
+                     "joined to itself, whoever finds nothing to drop has no empty map",
+                     [] {
+                       Rows rows;
+                       for (std::int64_t batch = 0; batch < 2; ++batch)
+                         for (std::int64_t x = 0; x < 4; ++x) rows.push_back({batch, {x, 0, 0}});
+                       return rows;
+                     }(),
+                     {}, 2)}});
 
   // --- spconv: triples are (z, y, x)
   all.push_back(
