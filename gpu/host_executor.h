@@ -18,6 +18,7 @@
 #include "gpu/instruction_set.h"
 #include "gpu/memory.h"
 #include "gpu/sort_keys.h"
+#include "gpu/thread_sanitizer.h"
 
 namespace leafproof::gpu {
 
@@ -123,7 +124,7 @@ class HostExecutor {
     Key* end = keys + n.get();
     if constexpr (std::is_same_v<Key, std::uint64_t>) {
       sort_keys(keys, n.get());
-    } else if (threads_ == Threads::Tbb && n.get() > 1 << 14) {
+    } else if (threads_ == Threads::Tbb && !kThreadSanitizer && n.get() > 1 << 14) {
       tbb::parallel_sort(keys, end);
     } else {
       std::sort(keys, end);
@@ -177,7 +178,7 @@ class HostExecutor {
     const std::int64_t few = threads_ == Threads::Own ? std::min<std::int64_t>(grain, 16) : grain;
     if (n <= few || threads_ == Threads::Serial) {
       loop(functor, 0, n);
-    } else if (threads_ == Threads::Tbb) {
+    } else if (threads_ == Threads::Tbb && !kThreadSanitizer) {
       tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, n, static_cast<std::size_t>(grain)),
                         [this, &functor](const tbb::blocked_range<std::int64_t>& range) {
                           const F mine = functor;

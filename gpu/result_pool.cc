@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gpu/assemble.h"
+#include "gpu/thread_sanitizer.h"
 
 namespace leafproof::gpu {
 namespace {
@@ -53,7 +54,7 @@ void unwrite_batch(std::byte* memory, std::size_t bytes) {
   }
   std::memset(end, 0, static_cast<std::size_t>(memory + bytes - end));
   constexpr std::size_t kFew = std::size_t{4} << 20;  // for one thread
-  if (bytes < kFew) {
+  if (bytes < kFew || kThreadSanitizer) {
     for (std::byte* grid : grids) unwrite_grid(grid);
   } else {
     tbb::parallel_for(std::size_t{0}, grids.size(), [&](std::size_t i) { unwrite_grid(grids[i]); });
