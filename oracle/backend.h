@@ -141,18 +141,22 @@ struct AnswerFiles {
   std::function<Answer(const std::string& path, std::string_view kind)> npz;
 };
 
-/// Of a backend that is another's program.
+/// Of a backend that is another's program or shared library.
 struct ForeignOptions {
   double limit = 10;  // seconds for a case
   double start = 60;  // more for the first case of the first process, which may load libraries
   AnswerFiles files;
+  /// The program `leafproof`, which loads a shared library and answers for it in a process of its
+  /// own, so that a crash is a verdict. Empty: it is loaded into this process, without a limit.
+  std::string loader{};
 };
 
 /// Names of all backends of this build, in the order of --help.
 std::vector<std::string> backend_names();
 
-/// The backend of that name; or, of a name that is a command ("python3 mine.py"), the program that
-/// it runs. Error(InvalidArgument, argument "backend") when it is neither.
+/// The backend of that name; or of a shared library ("./libmine.so"), by abi/leafproof_backend.h; or
+/// of a command ("python3 mine.py"), the program that it runs. Error(InvalidArgument, argument
+/// "backend") when it is none of them.
 std::unique_ptr<Backend> make_backend(std::string_view name, const ForeignOptions& options = {});
 
 }  // namespace leafproof::oracle

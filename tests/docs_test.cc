@@ -33,6 +33,7 @@ const std::map<std::string, std::string> kNotRun{
     {"cmake --install build", "install_consumer.sh does all of this with a consumer"},
     {"cmake -S docs/example", "install_consumer.sh does"},
     {"cmake --build /tmp/example", "install_consumer.sh does"},
+    {"cmake --build /tmp/abi_c", "install_abi.sh does"},
     {"/tmp/example/", "install_consumer.sh does"},
     {"./leafproof mutants", "builds the builder changed, and judges for hours"},
     {"./leafproof fuzz", "builds with sanitizers, and fuzzes for minutes"},

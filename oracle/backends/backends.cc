@@ -6,6 +6,8 @@
 #include "oracle/backends/brute_force_backend.h"
 #include "oracle/backends/cuda_backend.h"
 #include "oracle/backends/host_backend.h"
+#include "oracle/backends/library.h"
+#include "oracle/backends/library_backend.h"
 #include "oracle/backends/process_backend.h"
 #include "oracle/backends/reference_backend.h"
 #include "oracle/backends/strict_backend.h"
@@ -48,13 +50,15 @@ std::vector<std::string> backend_names() {
 std::unique_ptr<Backend> make_backend(std::string_view name, const ForeignOptions& options) {
   for (const Entry& entry : entries())
     if (entry.name == name) return entry.make();
+  if (names_library(std::string(name))) return make_library_backend(std::string(name), options);
   if (auto words = command_words(std::string(name)))
     return make_process_backend(std::string(name), std::move(*words), options);
   throw Error(ErrorKind::InvalidArgument,
               {.operation = "make a backend",
                .argument = "backend",
                .value = std::string(name),
-               .reason = fmt::format("must be one of {}; or a command, and this names no program",
+               .reason = fmt::format("must be one of {}; a shared library, lib*.so; or a command, "
+                                     "and this names no program",
                                      fmt::join(backend_names(), ", ")),
                .member = {},
                .row = {}});

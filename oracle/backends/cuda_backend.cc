@@ -102,6 +102,32 @@ class CudaConvolver : public Convolver {
 
   gpu::CudaConvolution convolution_;
 };
+
+/// By a builder's copies to and fro.
+class CudaMemory : public DeviceMemory {
+ public:
+  CudaMemory() : stream_(new_stream("device memory")), builder_(gpu::cuda_builder(options())) {
+    const cudaError_t found = cudaGetDevice(&device_);
+    if (found != cudaSuccess) refuse("device memory", cudaGetErrorString(found));
+  }
+  std::int32_t device() const override { return device_; }
+  void* stream() const override { return stream_.get(); }
+  std::shared_ptr<std::byte> copy_of(std::span<const std::byte> bytes) override {
+    return builder_.to_device(bytes);
+  }
+  void read(std::span<std::byte> to, const std::byte* from) override { builder_.read(to, from); }
+
+ private:
+  gpu::CudaOptions options() const {
+    gpu::CudaOptions all;
+    all.stream = stream_.get();
+    return all;
+  }
+
+  std::shared_ptr<CUstream_st> stream_;
+  gpu::BatchedBuilder builder_;
+  int device_ = 0;
+};
 #endif
 
 }  // namespace
@@ -136,6 +162,11 @@ std::unique_ptr<Backend> make_cuda_backend(std::string name, gpu::Engine engine)
       convolver);
 }
 
+std::unique_ptr<DeviceMemory> make_cuda_memory() {
+  if (const std::string why = why_no_cuda_backend(); !why.empty()) refuse("device memory", why);
+  return std::make_unique<CudaMemory>();
+}
+
 #else
 
 std::string why_no_cuda_backend() {
@@ -144,6 +175,10 @@ std::string why_no_cuda_backend() {
 
 std::unique_ptr<Backend> make_cuda_backend(std::string name, gpu::Engine) {
   refuse(name, why_no_cuda_backend());
+}
+
+std::unique_ptr<DeviceMemory> make_cuda_memory() {
+  refuse("device memory", why_no_cuda_backend());
 }
 
 #endif

@@ -49,8 +49,11 @@ bool is_in_path(const std::string& name) {
 
 class ProcessBackend : public Backend {
  public:
-  ProcessBackend(std::string name, std::vector<std::string> words, ForeignOptions options)
+  ProcessBackend(std::string name, std::vector<std::string> words, ForeignOptions options,
+                 std::string description, bool ends_with_a_fault)
       : name_(std::move(name)),
+        description_(std::move(description)),
+        ends_with_a_fault_(ends_with_a_fault),
         words_(std::move(words)),
         options_(std::move(options)),
         start_(options_.start) {}
@@ -59,7 +62,7 @@ class ProcessBackend : public Backend {
   }
 
   std::string_view name() const override { return name_; }
-  std::string_view description() const override { return "another program, asked line by line"; }
+  std::string_view description() const override { return description_; }
 
   Answer answer(const Case& question) const override {
     const std::uint64_t number = ++asked_;
@@ -123,7 +126,14 @@ class ProcessBackend : public Backend {
     reply.remove_prefix(static_cast<std::size_t>(stop_at - reply.data()));
     try {
       Answer answer = read_answer_text(reply, question, options_.files);
-      if (auto* failed = std::get_if<Failed>(&answer)) failed->lines = said(*with.child, {});
+      auto* const failed = std::get_if<Failed>(&answer);
+      if (failed != nullptr && ends_with_a_fault_) {
+        with.child->close_input();
+        with.child->end(Clock::now() + std::chrono::seconds(1));
+        failed->lines = said(*with.child, {});
+        return answer;
+      }
+      if (failed != nullptr) failed->lines = said(*with.child, {});
       const std::lock_guard lock(mutex_);
       idle_.push_back(std::move(with.child));
       return answer;
@@ -181,7 +191,8 @@ class ProcessBackend : public Backend {
     return lines;
   }
 
-  std::string name_;
+  std::string name_, description_;
+  bool ends_with_a_fault_;
   std::vector<std::string> words_;
   ForeignOptions options_;
   mutable std::atomic<double> start_;  // seconds that a new process has more for its first case
@@ -208,7 +219,14 @@ std::optional<std::vector<std::string>> command_words(const std::string& command
 
 std::unique_ptr<Backend> make_process_backend(std::string name, std::vector<std::string> words,
                                               ForeignOptions options) {
-  return std::make_unique<ProcessBackend>(std::move(name), std::move(words), std::move(options));
+  return std::make_unique<ProcessBackend>(std::move(name), std::move(words), std::move(options),
+                                          "another program, asked line by line", false);
+}
+
+std::unique_ptr<Backend> make_library_server(std::string name, std::vector<std::string> words,
+                                             ForeignOptions options, std::string description) {
+  return std::make_unique<ProcessBackend>(std::move(name), std::move(words), std::move(options),
+                                          std::move(description), true);
 }
 
 }  // namespace leafproof::oracle

@@ -24,4 +24,9 @@ std::optional<std::vector<std::string>> command_words(const std::string& command
 std::unique_ptr<Backend> make_process_backend(std::string name, std::vector<std::string> words,
                                               ForeignOptions options = {});
 
+/// Of a program that answers for a shared library. One that answers `failed` is not asked again: it
+/// may have ended, and what it failed of may be in its memory.
+std::unique_ptr<Backend> make_library_server(std::string name, std::vector<std::string> words,
+                                             ForeignOptions options, std::string description);
+
 }  // namespace leafproof::oracle

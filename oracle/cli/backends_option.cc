@@ -1,7 +1,8 @@
-// Which backends a command asks: ours by name, other people's by a command line.
+// Which backends a command asks: ours by name, other people's by a command line or a library.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "oracle/backends/guarded_memory.h"
 #include "oracle/boxed_backend.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/terminal.h"
@@ -36,8 +37,8 @@ void BackendsOption::add_to(CLI::App& command, const std::string& what,
       .add_option_function<std::vector<std::string>>(
           "--backend", [this](const std::vector<std::string>& given) { names = split(given); },
           fmt::format(
-              "which to {}, may be repeated; a name, or a command that answers line by line "
-              "(docs/porting.md); all by default: {}",
+              "which to {}, may be repeated; a name, a shared library (./libmine.so), or a command "
+              "that answers line by line (docs/porting.md); all by default: {}",
               what, fmt::join(by_default, ", ")))
       ->allow_extra_args(false);
   add_foreign_to(command);
@@ -45,7 +46,8 @@ void BackendsOption::add_to(CLI::App& command, const std::string& what,
 
 void BackendsOption::add_one_to(CLI::App& command, const std::string& what) {
   command.add_option("--backend", names[0],
-                     fmt::format("who {}: a name, or a command that answers line by line ({})",
+                     fmt::format("who {}: a name, a shared library, or a command that answers line "
+                                 "by line ({})",
                                  what, names[0].empty() ? "none" : names[0]));
   add_foreign_to(command);
 }
@@ -53,12 +55,21 @@ void BackendsOption::add_one_to(CLI::App& command, const std::string& what) {
 void BackendsOption::add_foreign_to(CLI::App& command) {
   command
       .add_option("--limit", foreign.limit,
-                  "seconds that a command has for a case; a minute more for its first (10)")
+                  "seconds that a command or library has for a case; a minute more for its first "
+                  "(10)")
       ->check(CLI::PositiveNumber);
+  command.add_flag("--in-process", in_process,
+                   "load libraries into this process: faster, but a crash of theirs ends it, and "
+                   "--limit does not hold");
 }
 
 std::unique_ptr<Backend> BackendsOption::make(const std::string& name) const {
-  return make_backend(name, foreign);
+  ForeignOptions options = foreign;
+  if (in_process)
+    hear_of_walls([](const char* sentence) { std::fprintf(stderr, "leafproof: %s\n", sentence); });
+  else
+    options.loader = "/proc/self/exe";
+  return make_backend(name, options);
 }
 
 std::unique_ptr<Backend> BackendsOption::make_judged(const std::string& name,

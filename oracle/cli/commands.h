@@ -39,10 +39,11 @@ CLI::Validator integer(T low, T high = std::numeric_limits<T>::max()) {
   return CLI::Validator(check, "", "integer");
 }
 
-/// --backend and what is said of backends that are other people's programs.
+/// --backend and what is said of backends that are other people's programs and libraries.
 struct BackendsOption {
-  std::vector<std::string> names;  // of ours, or commands
+  std::vector<std::string> names;  // of ours, libraries, or commands
   ForeignOptions foreign;
+  bool in_process = false;  // libraries are
 
   BackendsOption();  // answers may name files
   /// --backend of a command that asks several: which to `what` ("judge").
@@ -87,7 +88,8 @@ void add_apply(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
 void add_replay(CLI::App& app, int& exit_code);       // replay, cases
-void add_pipe(CLI::App& app, int& exit_code);         // gen, ver, serve
+void add_pipe(CLI::App& app, int& exit_code);         // gen, ver
+void add_serve(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
 void add_dialects(CLI::App& app, int& exit_code);  // explain, convert

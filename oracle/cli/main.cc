@@ -24,6 +24,7 @@ Examples:
   leafproof verify                                  judge this build's builder, with real input
   leafproof verify --backend host-mask --ops refine,dual --level 3
   leafproof verify --backend 'python3 mine.py' --skips mine.skips
+  leafproof verify --backend ./libmine.so --skips mine.skips
   leafproof replay 'case1 refine factor=2 source=[-1,0,0]'
   leafproof apply refine bunny.obj --resolution 256 --factor 2 -o fine.nvdb
   leafproof check dilate_box coarse.nvdb theirs.nvdb --lo -1 --hi 1
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
   cli::add_vectors(app, exit_code);
   cli::add_dialects(app, exit_code);
   cli::add_pipe(app, exit_code);
+  cli::add_serve(app, exit_code);
   const auto named = [&](const CLI::App* command) {
     return argc > 1 && command->get_name() == argv[1];
   };

@@ -1,5 +1,5 @@
 // `leafproof gen | yours | leafproof ver`: cases as lines, answers as lines
-// (docs/answer-format.md). `leafproof serve`: a backend of ours at the middle of that pipe.
+// (docs/answer-format.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -169,31 +169,6 @@ int ver(const VerOptions& options) {
   return verification.ok ? kEqual : kDifferent;
 }
 
-/// Answers until stdin ends, a line for a line.
-int serve(const std::string& name) {
-  const auto backend = make_backend(name);
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    std::uint64_t number = 0;
-    const auto [stop, wrong] = std::from_chars(line.data(), line.data() + line.size(), number);
-    if (wrong != std::errc{}) {
-      say("a line does not begin with the number of its case: " + line.substr(0, 60));
-      return kBadInput;
-    }
-    const Case question =
-        read_case_text(std::string_view(line).substr(static_cast<std::size_t>(stop - line.data())));
-    std::string answer;
-    try {
-      answer = write_answer_text(backend->answer(question));
-    } catch (const std::exception& error) {
-      answer = write_answer_text(Failed{error.what(), {}, false});
-    }
-    std::cout << number << ' ' << answer << std::endl;  // before the next line is read
-    if (!std::cout) return kBadInput;
-  }
-  return kEqual;
-}
-
 }  // namespace
 
 void add_pipe(CLI::App& app, int& exit_code) {
@@ -229,17 +204,6 @@ void add_pipe(CLI::App& app, int& exit_code) {
       "  leafproof gen --ops refine --seed 7 | ./mine | leafproof ver --ops refine --seed 7\n"
       "  leafproof gen >cases.txt; ./mine <cases.txt | leafproof ver --cases cases.txt");
   command->callback([options, &exit_code] { exit_code = ver(*options); });
-
-  auto name = std::make_shared<std::string>();
-  command = app.add_subcommand("serve", "answer cases that come as lines on stdin");
-  command->description(
-      "Answers case lines from stdin by a backend, a line for each, until stdin ends: what "
-      "`verify --backend` starts for other programs, with a backend of this one.");
-  command->add_option("BACKEND", *name, "whose answers")->required();
-  command->footer(
-      "\nExample:\n"
-      "  leafproof gen --level 1 | leafproof serve host | leafproof ver --level 1");
-  command->callback([name, &exit_code] { exit_code = serve(*name); });
 }
 
 }  // namespace leafproof::oracle::cli

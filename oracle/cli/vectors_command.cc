@@ -41,7 +41,8 @@ std::vector<std::string> known_ops() {
   return names;
 }
 
-std::vector<Skip> parse_skips(const std::vector<std::string>& texts) {
+std::vector<Skip> parse_skips(const std::vector<std::string>& texts,
+                              const BackendsOption& backends) {
   std::vector<Skip> skips;
   for (const std::string& text : texts) {
     const auto at = text.find('@');
@@ -55,7 +56,7 @@ std::vector<Skip> parse_skips(const std::vector<std::string>& texts) {
                    .member = {},
                    .row = {}});
     Skip skip{*op, at == text.npos ? std::string() : text.substr(at + 1)};
-    if (!skip.backend.empty()) make_backend(skip.backend);  // refuses an unknown name
+    if (!skip.backend.empty()) backends.make(skip.backend);  // refuses an unknown name
     skips.push_back(std::move(skip));
   }
   return skips;
@@ -82,7 +83,7 @@ Tally run_dialect(const std::filesystem::path& file, std::string& name,
 }
 
 int run(const Options& options) {
-  const auto skips = parse_skips(options.skips);
+  const auto skips = parse_skips(options.skips, options.backends);
   const auto all = vector_files(options.folder);
   std::vector<std::filesystem::path> files;  // those that backends are asked
   nlohmann::json document = nlohmann::json::array();
