@@ -696,6 +696,12 @@ void check_generated(Op op) {
                  .row = {}});
 }
 
+/// Decides family, emptiness and refusal of a case, every combination of them.
+std::uint64_t draw_number(ChoiceSource& choices) {
+  const auto rounds = static_cast<std::int64_t>(8 * 31 * shapes().size());
+  return static_cast<std::uint64_t>(choices.between(0, rounds - 1));
+}
+
 Case draw_case(Op op, ChoiceSource& choices, std::uint64_t number) {
   return number % 8 == 7 ? refused_case(op, choices, number) : ordinary_case(op, choices, number);
 }
@@ -755,10 +761,18 @@ std::string case_id(Op op, std::uint64_t seed, std::uint64_t number) {
 Case generate(Op op, std::span<const std::uint8_t> bytes) {
   check_generated(op);
   ChoiceSource choices(bytes);
-  const auto rounds = static_cast<std::int64_t>(8 * 31 * shapes().size());
-  const auto number = static_cast<std::uint64_t>(choices.between(0, rounds - 1));
-  Case c = draw_case(op, choices, number);
+  Case c = draw_case(op, choices, draw_number(choices));
   c.id = fmt::format("{} by {} bytes", to_string(op), bytes.size());
+  return c;
+}
+
+Case generate(Op op, std::span<const std::uint8_t> bytes, const Shape& family) {
+  check_generated(op);
+  ChoiceSource choices(bytes);
+  std::uint64_t number = draw_number(choices);
+  while (&shape_of(number) != &family || number % 8 == 7) ++number;
+  Case c = draw_case(op, choices, number);
+  c.id = fmt::format("{} of {} by {} bytes", to_string(op), family.name, bytes.size());
   return c;
 }
 

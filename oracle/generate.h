@@ -8,6 +8,7 @@
 
 #include "oracle/case.h"
 #include "oracle/report.h"
+#include "oracle/shapes.h"
 
 namespace leafproof::oracle {
 
@@ -23,6 +24,9 @@ std::string case_id(Op op, std::uint64_t seed, std::uint64_t number);
 /// is the simplest one. So a fuzzer, a property test or another program makes cases of the same
 /// families, and makes them smaller by making the bytes fewer.
 Case generate(Op op, std::span<const std::uint8_t> bytes);
+
+/// The same with the members of its source of that family, and none that is broken on purpose.
+Case generate(Op op, std::span<const std::uint8_t> bytes, const Shape& family);
 
 /// How many cases of an operation a level of `verify` runs.
 std::int64_t cases_of_level(Op op, int level);
