@@ -21,20 +21,21 @@ TEST(WindowRule, TakesWhatFits) {
     AxisRelation axis;
     int across;  // 0: not taken
   } const rows[] = {
-      {{1, 1, -1, 1, 3}, 10},        // K = 3
-      {{1, 1, 0, 1, 1}, 8},          // K = 1
-      {{1, 1, -3, 3, 3}, 14},        // K = 3, D = 3
-      {{1, 1, 0, 1, kMost}, 25},     // the widest
-      {{1, 1, 0, 1, kMost + 1}, 0},  // one wider
-      {{1, 1, 0, 17, 2}, 25},        // two offsets, as far apart as may be
-      {{1, 1, 0, 18, 2}, 0},         //
-      {{1, 2, 0, 1, 2}, 16},         // S = 2
-      {{1, 2, 0, 1, 10}, 24},        //
-      {{1, 2, 0, 1, 12}, 0},         //
-      {{2, 1, 0, 1, 2}, 4},          // the transposed K = S = 2
-      {{2, 1, -1, 1, 3}, 5},         // and K = 3
-      {{1, 3, 0, 1, 3}, 0},          // strides that windows have not
-      {{2, 2, 0, 1, 2}, 0},          //
+      {{1, 1, -1, 1, 3}, 10},                        // K = 3
+      {{1, 1, 0, 1, 1}, 8},                          // K = 1
+      {{1, 1, -3, 3, 3}, 14},                        // K = 3, D = 3
+      {{1, 1, 0, 1, kMost}, 25},                     // the widest
+      {{1, 1, 0, 1, kMost + 1}, 0},                  // one wider
+      {{1, 1, 0, 17, 2}, 25},                        // two offsets, as far apart as may be
+      {{1, 1, 0, 18, 2}, 0},                         //
+      {{1, 2, 0, 1, 2}, 16},                         // S = 2
+      {{1, 2, 0, 1, 10}, 24},                        //
+      {{1, 2, 0, 1, 12}, 0},                         //
+      {{2, 1, 0, 1, 2}, 4},                          // the transposed K = S = 2
+      {{2, 1, -1, 1, 3}, 5},                         // and K = 3
+      {{2, 1, 1, 1, WindowRule::kMostOffsets}, 16},  // as many as there may be
+      {{1, 3, 0, 1, 3}, 0},                          // strides that windows have not
+      {{2, 2, 0, 1, 2}, 0},                          //
       {{1, 1, 0, 1, WindowRule::kMostOffsets + 1}, 0},
   };
   for (const auto& [axis, across] : rows) {
