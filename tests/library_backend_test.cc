@@ -19,6 +19,7 @@
 #include "oracle/generate.h"
 #include "oracle/input/answer_files.h"
 #include "oracle/judge.h"
+#include "oracle/layout_view.h"
 #include "oracle/report.h"
 #include "oracle/verify.h"
 #include "tests/program.h"
@@ -86,12 +87,14 @@ TEST_F(Rogue, WhatALibraryDoesInsteadOfAnsweringIsNamed) {
       {"write_in_thread", {"a write into question->source->voxels", "byte 0, of 24"}},
       {"read_beyond", {"a read beyond the end of question->source->voxels: at its byte 24, of 24"}},
       {"read_names", {"a read beyond the end of question->source->names: at its byte 0, of 0"}},
-      {"write_before", {"a write before the start of LEAFPROOF_VOXELS: 1 bytes before it"}},
-      {"write_far_before", {"a write before the start of LEAFPROOF_VOXELS: 5000 bytes before it"}},
+      {"write_before", {"a write before the start of LEAFPROOF_VOXELS: at its byte -1, of 24"}},
+      {"write_far_before",
+       {"a write before the start of LEAFPROOF_VOXELS: at its byte -5000, of 24"}},
       {"write_beyond", {"a write beyond the end of LEAFPROOF_VOXELS: at its byte 24, of 24"}},
       {"grids_beyond", {"a write beyond the end of LEAFPROOF_GRIDS: at its byte 33, of 33"}},
-      {"write_beyond_answer", {"a write beyond the end of the leafproof_answer: at its byte 56"}},
-      {"write_before_answer", {"before the start of the leafproof_answer: 2 bytes before it"}},
+      {"write_beyond_answer",
+       {"a write beyond the end of the leafproof_answer: at its byte 48, of 48"}},
+      {"write_before_answer", {"before the start of the leafproof_answer: at its byte -2, of 48"}},
       {"write_answer", {"no reason given"}},
       {"status", {"it returned 77, which is no status"}},
       {"failed", {"a fault of mine"}},
@@ -141,36 +144,13 @@ TEST_F(Rogue, WhatALibraryDoesInsteadOfAnsweringIsNamed) {
 
 // What kills nobody says the same in this process.
 TEST_F(Rogue, ASurvivedFaultIsTheSameInThisProcess) {
-  for (const char* how : {"throw",
-                          "throw_int",
-                          "write_before",
-                          "grids_beyond",
-                          "write_beyond_answer",
-                          "write_before_answer",
-                          "status",
-                          "failed",
-                          "nothing",
-                          "negative",
-                          "huge",
-                          "large",
-                          "two_columns",
-                          "rank",
-                          "no_array",
-                          "no_type",
-                          "float_voxels",
-                          "no_shape",
-                          "twice",
-                          "half",
-                          "maps",
-                          "order",
-                          "offsets_start",
-                          "offsets_fall",
-                          "offsets_end",
-                          "refused",
-                          "not_implemented",
-                          "unwritten",
-                          "print",
-                          "rounding"}) {
+  for (const char* how :
+       {"throw",           "throw_int",     "write_before", "grids_beyond", "write_before_answer",
+        "status",          "failed",        "nothing",      "negative",     "huge",
+        "large",           "two_columns",   "rank",         "no_array",     "no_type",
+        "float_voxels",    "no_shape",      "twice",        "half",         "maps",
+        "order",           "offsets_start", "offsets_fall", "offsets_end",  "refused",
+        "not_implemented", "unwritten",     "print",        "rounding"}) {
     // The library stays loaded and counts its questions on: a fresh one is a fresh file.
     const auto copy = std::filesystem::temp_directory_path() /
                       ("leafproof-" + std::to_string(::getpid()) + "-" + how + ".so");
@@ -289,6 +269,13 @@ TEST_F(Rogue, TheProgramSaysItInASentence) {
   const tests::Result here = run(words);
   EXPECT_EQ(here.code, 128 + 11);
   EXPECT_NE(here.err.find("a write into question->source->voxels"), std::string::npos) << here.err;
+  for (const char* how : {"exit", "load_exit"}) {  // never a success
+    behave(how);
+    const tests::Result ended = run(words);
+    EXPECT_EQ(ended.code, 2) << how;
+    EXPECT_EQ(ended.err, "leafproof: the library has ended this program by exit()\n") << how;
+  }
+  behave("write_input");
   const tests::Result there = run(replay);
   EXPECT_EQ(there.code, 1);
   EXPECT_NE(there.out.find("a write into question->source->voxels"), std::string::npos)
@@ -310,6 +297,35 @@ TEST_F(Rogue, ASweepNamesTheCaseAndHowToJudgeItAgain) {
   EXPECT_NE(text.find("a write beyond the end of LEAFPROOF_VOXELS"), text.npos) << text;
   ASSERT_FALSE(verification.report.failures.empty());
   EXPECT_NE(verification.report.failures.back().replay.find("librogue.so"), std::string::npos);
+}
+
+// NanoVDB grids come through as they are: what is right by the last byte, and one bit that is not.
+TEST_F(Rogue, GridsAreJudgedByTheirBytes) {
+  const Case c = small_case();
+  const GridBuffer buffer = write_layout(std::get<Layout>(reference_backend().answer(c)));
+  std::string bytes(reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size());
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("leafproof-grids-" + std::to_string(::getpid())))
+          .string();
+  ::setenv("ROGUE_FILE", file.c_str(), 1);
+  behave("grids_of_file");
+  const auto said = [&](const ForeignOptions& options) {
+    const auto backend = make_backend(LEAFPROOF_ROGUE, options);
+    const Verdict verdict = judge(c, reference_backend(), *backend);
+    return (verdict.profile == Profile::Bytes ? "bytes: " : "") + fault_of(verdict);
+  };
+  for (const auto& options : {elsewhere(), here()}) {
+    std::ofstream(file, std::ios::binary) << bytes;
+    EXPECT_EQ(said(options), "bytes: equal");
+    std::string wrong = bytes;
+    wrong[wrong.size() - 1] ^= 1;  // of the last leaf's prefix sums or masks
+    std::ofstream(file, std::ios::binary) << wrong;
+    const std::string other = said(options);
+    EXPECT_TRUE(other.starts_with("bytes: ") && other != "bytes: equal") << other;
+    std::ofstream(file, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+    EXPECT_NE(said(options).find("alformed"), std::string::npos) << said(options);
+  }
+  std::filesystem::remove(file);
 }
 
 // A library for the memory of a device, which here is memory of the host: what is given, what is
@@ -334,7 +350,7 @@ TEST_F(Rogue, OnADeviceWritesOutsideAreFoundAsWell) {
       {"", "equal"},
       {"write_input", "a write into question->source->voxels, which is only to be read: at its"},
       {"write_input_beyond", "a write beyond the end of question->source->voxels: at its byte 24"},
-      {"write_before", "a write before the start of LEAFPROOF_VOXELS: 1 bytes before it"},
+      {"write_before", "a write before the start of LEAFPROOF_VOXELS: at its byte -1, of 24"},
       {"write_beyond", "a write beyond the end of LEAFPROOF_VOXELS: at its byte 24, of 24"},
       {"unwritten", "voxel"}};
   for (const auto& [how, says] : ways) {

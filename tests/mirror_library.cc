@@ -149,7 +149,7 @@ class Writer {
   std::int32_t operator()(const oracle::NumbersAnswer& answer) {
     numbers(LEAFPROOF_OUTPUT, answer);
     rows(LEAFPROOF_TARGET_OFFSETS, LEAFPROOF_TARGET_VOXELS, answer.rows);
-    answer_.accumulator = LEAFPROOF_FP64;
+    if (answer.type == NumberType::Float64) answer_.accumulator = LEAFPROOF_FP64;
     return LEAFPROOF_OK;
   }
   std::int32_t operator()(const oracle::GradientsAnswer& answer) {

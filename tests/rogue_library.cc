@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -143,6 +145,16 @@ std::int32_t misbehave(const leafproof_question* q, leafproof_answer* answer) {
     std::memset(bytes, 0, 33);
     return LEAFPROOF_OK;
   }
+  if (how() == "grids_of_file") {  // whatever it is asked
+    std::ifstream file(std::getenv("ROGUE_FILE"), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    auto* const to = take<char>(answer, LEAFPROOF_GRIDS, LEAFPROOF_UINT8,
+                                static_cast<std::int64_t>(bytes.size()));
+    if (reinterpret_cast<std::uintptr_t>(to) % 32 != 0) return LEAFPROOF_FAILED;
+    std::memcpy(to, bytes.data(), bytes.size());
+    answer->profile = LEAFPROOF_BYTES;
+    return LEAFPROOF_OK;
+  }
   if (now("grids_beyond")) {
     auto* const bytes = take<char>(answer, LEAFPROOF_GRIDS, LEAFPROOF_UINT8, 33);
     std::memset(bytes, 0, 34);  // within the page
@@ -187,16 +199,17 @@ void tear_down(void* context) {
 }  // namespace
 
 extern "C" LEAFPROOF_EXPORT const leafproof_backend* ROGUE_ENTRY() {
-  static leafproof_backend backend = {LEAFPROOF_ABI_VERSION,
-                                      sizeof(leafproof_backend),
-                                      "rogue 0.1",
-                                      "a library that does what it must not",
-                                      ROGUE_MEMORY,
-                                      0,
-                                      why_not,
-                                      set_up,
-                                      run,
-                                      tear_down};
+  static leafproof_backend backend;
+  backend = {LEAFPROOF_ABI_VERSION,
+             sizeof(leafproof_backend),
+             "rogue 0.1",
+             "a library that does what it must not",
+             ROGUE_MEMORY,
+             0,
+             why_not,
+             set_up,
+             run,
+             tear_down};
   if (how() == "entry_null") return nullptr;
   if (how() == "entry_crash") crash();
   if (how() == "entry_version") backend.abi_version = 7;

@@ -59,9 +59,8 @@ std::ptrdiff_t first_change(std::span<const std::byte> bytes, std::size_t first)
 }
 
 std::string outside(std::string_view name, std::size_t size, std::ptrdiff_t at) {
-  return at < 0
-             ? fmt::format("a write before the start of {}: {} bytes before it", name, -at)
-             : fmt::format("a write beyond the end of {}: at its byte {}, of {}", name, at, size);
+  return fmt::format("a write {} {}: at its byte {}, of {}",
+                     at < 0 ? "before the start of" : "beyond the end of", name, at, size);
 }
 
 /// Those that are there, for the handler.
@@ -165,13 +164,10 @@ void GuardedMemory::describe(const void* address, bool known, bool write, PlainT
   const std::ptrdiff_t at = static_cast<const std::byte*>(address) - data_;
   const auto bytes = static_cast<std::int64_t>(size());
   text << (!known ? "an access" : write ? "a write" : "a read");
-  if (at < 0) {
-    text << " before the start of " << name() << ": " << -at << " bytes before it";
-    return;
-  }
-  text << (at >= bytes ? " beyond the end of " : " into ") << name();
-  if (at < bytes) text << ", which is only to be read";
-  text << ": at its byte " << at << ", of " << bytes;
+  text << (at < 0 ? " before the start of " : at >= bytes ? " beyond the end of " : " into ");
+  text << name()
+       << (at >= 0 && at < bytes ? ", which is only to be read: at its byte " : ": at its byte ");
+  text << at << ", of " << bytes;
 }
 
 DeviceArea::DeviceArea(std::string name, DeviceMemory& there, std::vector<std::byte> contents,

@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <cfenv>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -19,16 +22,7 @@ constexpr const char* kEntry = "leafproof_backend_v1";
 
 using Entry = decltype(&leafproof_backend_v1);
 
-/// Loading may change how this thread's floating point works (a library linked with -ffast-math
-/// turns denormal numbers off); the rest of this process is not to notice.
-class KeptArithmetic {
- public:
-  KeptArithmetic() { std::fegetenv(&kept_); }
-  ~KeptArithmetic() { std::fesetenv(&kept_); }
-
- private:
-  std::fenv_t kept_{};
-};
+std::atomic<int> calls{0};  // that have not returned
 
 void* load(const std::string& path) {
   std::error_code failed;
@@ -49,6 +43,25 @@ std::string text_from(const char* text, const char* none) {
   return std::string(line.substr(0, line.find('\n')));
 }
 
+LibraryCall::LibraryCall() {
+  std::fegetenv(&arithmetic_);
+  ++calls;
+}
+
+LibraryCall::~LibraryCall() {
+  --calls;
+  std::fesetenv(&arithmetic_);
+}
+
+void hear_of_exits() {
+  static const int once = std::atexit([] {
+    if (calls == 0) return;
+    fmt::print(stderr, "leafproof: the library has ended this program by exit()\n");
+    ::_exit(2);
+  });
+  static_cast<void>(once);
+}
+
 bool names_library(const std::string& name) {
   const std::string_view file = std::string_view(name).substr(name.find_last_of('/') + 1);
   if (!file.ends_with(".so") && file.find(".so.") == file.npos) return false;
@@ -66,7 +79,7 @@ void refuse_library(const std::string& path, std::string reason) {
 }
 
 Library::Library(const std::string& path) {
-  const KeptArithmetic kept;
+  const LibraryCall call;  // its constructors run now
   void* const library = load(path);
   void* const symbol = ::dlsym(library, kEntry);
   if (symbol == nullptr)

@@ -1,6 +1,7 @@
 // A shared library that is loaded into this process, and what it says of itself, checked.
 #pragma once
 
+#include <cfenv>
 #include <string>
 
 #include "oracle/abi/leafproof_backend.h"
@@ -26,6 +27,24 @@ class Library {
   const leafproof_backend* functions_ = nullptr;
   std::string description_;
 };
+
+/// Within a call into a library. It may leave another rounding behind, or no denormal numbers (one
+/// linked with -ffast-math does so as it is loaded); who called computes on in the arithmetic that
+/// it had.
+class LibraryCall {
+ public:
+  LibraryCall();
+  ~LibraryCall();
+  LibraryCall(const LibraryCall&) = delete;
+  LibraryCall& operator=(const LibraryCall&) = delete;
+
+ private:
+  std::fenv_t arithmetic_{};
+};
+
+/// From now on a library that calls exit() within a call ends this program as a failure, with a
+/// line on stderr, and not with a status of its choice.
+void hear_of_exits();
 
 /// Whether a backend's name is meant as a shared library: a file name that ends in ".so", or has
 /// ".so." in it; with blanks only where there is such a file.

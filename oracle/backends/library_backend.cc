@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cfenv>
 #include <mutex>
 #include <vector>
 
@@ -26,15 +25,9 @@ struct Thrown {
   std::string what;
 };
 
-/// Calls into the library. It may leave another rounding or no denormal numbers behind; we compute
-/// on in the arithmetic that we had.
 template <class Function, class... Arguments>
 auto call(const char* name, Function function, Arguments... arguments) {
-  struct Kept {
-    std::fenv_t arithmetic{};
-    Kept() { std::fegetenv(&arithmetic); }
-    ~Kept() { std::fesetenv(&arithmetic); }
-  } const kept;
+  const LibraryCall now;
   try {
     return function(arguments...);
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "oracle/backends/guarded_memory.h"
+#include "oracle/backends/library.h"
 #include "oracle/boxed_backend.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/terminal.h"
@@ -65,10 +66,12 @@ void BackendsOption::add_foreign_to(CLI::App& command) {
 
 std::unique_ptr<Backend> BackendsOption::make(const std::string& name) const {
   ForeignOptions options = foreign;
-  if (in_process)
+  if (in_process) {
+    hear_of_exits();
     hear_of_walls([](const char* sentence) { std::fprintf(stderr, "leafproof: %s\n", sentence); });
-  else
+  } else {
     options.loader = "/proc/self/exe";
+  }
   return make_backend(name, options);
 }
 
