@@ -2,7 +2,7 @@
 # find_package(Leafproof) as Leafproof::reference, Leafproof::oracle, Leafproof::gpu, and
 # Leafproof::backends (make_backend), Leafproof::cuda where they are built; the program `leafproof`
 # and the known answers. Components of `cmake --install`: Development, Runtime, and Abi, which is
-# Leafproof::backend_abi: the one header that a backend in a shared library needs, and needs nothing.
+# Leafproof::backend_abi: the one header that a backend in a shared library needs, and nothing else.
 # Headers stay under the names that they are included by: include/leafproof/gpu/batched_builder.h.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install_abi.sh BUILD CMAKE COMPILER: installs the component Abi alone, which must be one header and
-# what finds it; builds docs/example/abi_c against it in a project that knows C and nothing else, and
-# has the program judge that library.
+# install_abi.sh BUILD CMAKE COMPILER: installs the component Abi alone, which must be one header
+# and what finds it; builds docs/example/abi_c against it in a project that knows C and nothing else,
+# and has the program judge that library.
 set -euo pipefail
 tests=$(dirname "$(realpath "$0")")
 build=$1 cmake=$2 compiler=$3
@@ -16,11 +16,6 @@ if [[ $headers != include/leafproof_backend.h ]]; then
   echo "the component Abi has other headers than the one: $headers"
   exit 1
 fi
-if grep -rF "$(dirname "$tests")" "$place/prefix"; then
-  echo "the installed package names the checkout that it was built from"
-  exit 1
-fi
-
 "$cmake" -S "$tests/../docs/example/abi_c" -B "$place/abi_c" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$place/prefix"
 "$cmake" --build "$place/abi_c"
@@ -34,7 +29,7 @@ printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(Other LANGUAGES C)
   'find_package(Leafproof COMPONENTS gpu)' >"$place/other/CMakeLists.txt"
 "$cmake" -S "$place/other" -B "$place/other/build" -DCMAKE_PREFIX_PATH="$place/prefix" \
   >"$place/log" 2>&1
-if ! grep -q gpu "$place/log"; then
+if ! grep -q 'the component gpu is not installed' "$place/log"; then
   cat "$place/log"
   exit 1
 fi
