@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install_abi.sh BUILD CMAKE COMPILER: installs the component Abi alone, which must be one header
-# and what finds it; builds docs/example/abi_c against it in a project that knows C and nothing else,
-# and has the program judge that library.
+# and what finds it; builds docs/example/abi_c against it in a project that knows C and nothing
+# else, and has the program judge that library.
 set -euo pipefail
 tests=$(dirname "$(realpath "$0")")
 build=$1 cmake=$2 compiler=$3
