@@ -20,7 +20,7 @@ fi
   -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$place/prefix"
 "$cmake" --build "$place/abi_c"
 library=$place/abi_c/libsorted_lists.so
-"$build/bin/leafproof" serve "$library" --about
+"$build/bin/leafproof" about "$library"
 "$build/bin/leafproof" replay --backend "$library" 'case1 coarsen factor=2 source=[-1,0,0;5,0,0][]'
 
 # Another component is refused by name, as it is not there.

@@ -184,7 +184,7 @@ class LibraryBackend : public Backend {
 /// Loads the library in another process and lets it go; what it says of itself.
 std::string described_elsewhere(const std::string& path, const ForeignOptions& options) {
   Starter starter;
-  ChildProcess child(starter, {options.loader, "serve", "--about", "--", path});
+  ChildProcess child(starter, {options.loader, "serve", "--usable", "--", path});
   const auto now = std::chrono::steady_clock::now();
   const auto deadline = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                   std::chrono::duration<double>(std::min(options.start, 1e6)));
@@ -201,7 +201,7 @@ std::string described_elsewhere(const std::string& path, const ForeignOptions& o
                                      how.empty() ? "none" : how, said));
   }
   const auto words = forms::words_of(line);
-  forms::TextFields fields("about", words);
+  forms::TextFields fields("library", words);
   std::string text;
   if (fields.has("unusable")) {
     fields.value("unusable", text);

@@ -89,7 +89,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_convolution(CLI::App& app, int& exit_code);  // kernel-map, convolve
 void add_replay(CLI::App& app, int& exit_code);       // replay, cases
 void add_pipe(CLI::App& app, int& exit_code);         // gen, ver
-void add_serve(CLI::App& app, int& exit_code);
+void add_serve(CLI::App& app, int& exit_code);        // serve, about
 void add_show(CLI::App& app, int& exit_code);
 void add_vectors(CLI::App& app, int& exit_code);
 void add_dialects(CLI::App& app, int& exit_code);  // explain, convert

@@ -1,5 +1,6 @@
 // `leafproof serve`: a backend of ours, or a shared library, at the middle of the pipe of
 // docs/answer-format.md. What a library prints, reads or breaks does not get into that pipe.
+// `leafproof about`: what a library says that it does.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,15 +12,20 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
-#include <optional>
+#include <string>
 
 #include "oracle/answer_text.h"
 #include "oracle/backends/child_process.h"
 #include "oracle/backends/guarded_memory.h"
+#include "oracle/backends/library.h"
+#include "oracle/backends/library_question.h"
 #include "oracle/case_text.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/terminal.h"
+#include "oracle/generate.h"
+#include "oracle/report_parts.h"
 #include "oracle/text_fields.h"
 
 namespace leafproof::oracle::cli {
@@ -124,8 +130,8 @@ class GridFile {
   Descriptor file_;
 };
 
-/// What a backend is, or why it is none, in a line.
-int about(const std::string& name, int answers) {
+/// What a backend is, or why it is none, in a line for a program.
+int usable(const std::string& name, int answers) {
   std::string line;
   try {
     line = fmt::format("description={}\n", forms::escaped(make_backend(name)->description()));
@@ -135,10 +141,40 @@ int about(const std::string& name, int answers) {
   return write_all(answers, line) ? kEqual : kBadInput;
 }
 
+/// What a library says of itself: by operation, of how many of a level's cases it answers to the
+/// parameters, and why not to the others.
+std::string capabilities(const std::string& path, int level) {
+  const Library library(path);
+  const leafproof_backend& functions = library.functions();
+  std::string text =
+      fmt::format("{}\nABI version {}; works in the memory of {}\n\n{:<21} {:>5} {:>7}  {}\n",
+                  printable(library.description()), functions.abi_version,
+                  functions.memory == LEAFPROOF_DEVICE_MEMORY ? "a CUDA device" : "the host",
+                  "operation", "cases", "answers", "not implemented");
+  for (const Op op : generated_ops()) {
+    const std::int64_t cases = cases_of_level(op, level);
+    std::map<std::string, std::int64_t> reasons;
+    std::int64_t left_out = 0;
+    for (std::int64_t number = 0; number < cases; ++number) {
+      const LibraryParameters parameters(
+          generate(op, kLevelSeed, static_cast<std::uint64_t>(number)));
+      const LibraryCall call;
+      const char* const why_not = functions.why_not(parameters.get());
+      if (why_not == nullptr) continue;
+      ++reasons[text_from(why_not, "no reason given")];
+      ++left_out;
+    }
+    std::string why;
+    for (const auto& [reason, count] : reasons)
+      why += fmt::format("{}{} ({})", why.empty() ? "" : "; ", printable(reason), count);
+    text += fmt::format("{:<21} {:>5} {:>7}  {}\n", to_string(op), cases, cases - left_out, why);
+  }
+  return text;
+}
+
 /// Answers until stdin ends, a line for a line.
-int serve(const std::string& name, bool only_about) {
+int serve(const std::string& name) {
   Ends ends;
-  if (only_about) return about(name, ends.answers);
   answer_to = ends.answers;
   hear_of_walls(answer_of_walls);
   const auto backend = make_backend(name);
@@ -172,7 +208,7 @@ int serve(const std::string& name, bool only_about) {
 void add_serve(CLI::App& app, int& exit_code) {
   struct Options {
     std::string name;
-    bool about = false;
+    bool usable = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("serve", "answer cases that come as lines on stdin");
@@ -181,12 +217,33 @@ void add_serve(CLI::App& app, int& exit_code) {
       "`verify --backend` starts for other programs, with a backend of this one, or a shared "
       "library that is loaded into this process.");
   command->add_option("BACKEND", options->name, "whose answers")->required();
-  command->add_flag("--about", options->about, "say in a line what it is, and end");
+  command->add_flag("--usable", options->usable, "say in a line what it is, and end");
   command->footer(
-      "\nExamples:\n"
-      "  leafproof gen --level 1 | leafproof serve host | leafproof ver --level 1\n"
-      "  leafproof serve ./libmine.so --about");
-  command->callback([options, &exit_code] { exit_code = serve(options->name, options->about); });
+      "\nExample:\n"
+      "  leafproof gen --level 1 | leafproof serve host | leafproof ver --level 1");
+  command->callback([options, &exit_code] {
+    exit_code = options->usable ? usable(options->name, Ends().answers) : serve(options->name);
+  });
+
+  struct About {
+    std::string path;
+    int level = 1;
+  };
+  auto about = std::make_shared<About>();
+  command = app.add_subcommand("about", "what a shared library says that it does");
+  command->description(
+      "Loads a shared library (docs/c-abi.md) and prints what it says of itself: its name, and of "
+      "each operation how many of a level's cases it answers by their parameters, and why not the "
+      "others. Nothing is judged.");
+  command->add_option("LIBRARY", about->path, "libmine.so")->required();
+  command->add_option("--level", about->level, "1, 2 or 3: of which level's cases (1)")
+      ->check(integer<int>(1, 3));
+  command->footer("\nExample:\n  leafproof about ./libmine.so");
+  command->callback([about, &exit_code] {
+    const Ends ends;
+    const std::string text = capabilities(about->path, about->level);
+    exit_code = write_all(ends.answers, text) ? kEqual : kBadInput;
+  });
 }
 
 }  // namespace leafproof::oracle::cli
