@@ -421,6 +421,7 @@ Verdict judge_on(const Vector& vector, const Backend& backend) {
   if (!verdict.ok() || !vector.pairs) return verdict;
   Case question = vector.question;
   question.op = Op::KernelMap;
+  question.operands = {};  // which a map does not take
   const Answer pairs = backend.answer(question);
   return compare(*vector.pairs, pairs, profile_asked(pairs).value_or(Profile::Layout));
 }

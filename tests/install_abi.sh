@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# install_abi.sh BUILD CMAKE COMPILER: installs the component Abi alone, which must be one header
-# and what finds it; builds docs/example/abi_c against it in a project that knows C and nothing
-# else, and has the program judge that library.
+# install_abi.sh BUILD CMAKE: installs the component Abi alone, which must be one header and what
+# finds it; builds docs/example/abi_c against it in a project that knows C and nothing else, and has
+# the program judge that library.
 set -euo pipefail
 tests=$(dirname "$(realpath "$0")")
-build=$1 cmake=$2 compiler=$3
+build=$1 cmake=$2
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
@@ -17,7 +17,7 @@ if [[ $headers != include/leafproof_backend.h ]]; then
   exit 1
 fi
 "$cmake" -S "$tests/../docs/example/abi_c" -B "$place/abi_c" -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$place/prefix"
+  -DCMAKE_PREFIX_PATH="$place/prefix"
 "$cmake" --build "$place/abi_c"
 library=$place/abi_c/libsorted_lists.so
 "$build/bin/leafproof" about "$library"

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/backends/cuda_backend.h"
 #include "oracle/case_text.h"
 #include "oracle/generate.h"
 #include "oracle/input/answer_files.h"
@@ -34,7 +35,6 @@ const Backend& reference_backend() {
 
 /// In a process of its own, of our program.
 ForeignOptions elsewhere(double limit = 10) {
-  ::setenv("ASAN_OPTIONS", "handle_segv=0", 0);  // a crash is to be seen as one
   return {.limit = limit, .start = 20, .files = answer_files(), .loader = LEAFPROOF_PROGRAM};
 }
 ForeignOptions here() {
@@ -55,6 +55,11 @@ std::string fault_of(const Verdict& verdict) {
 
 class Rogue : public testing::Test {
  protected:
+  void SetUp() override {  // under a sanitizer, too, a crash is to be seen as one
+    const char* const given = std::getenv("ASAN_OPTIONS");
+    const std::string options = std::string(given != nullptr ? given : "") + ":handle_segv=0";
+    ::setenv("ASAN_OPTIONS", options.c_str(), 1);
+  }
   void behave(const std::string& how, int when = 1) {
     ::setenv("ROGUE", how.c_str(), 1);
     ::setenv("ROGUE_WHEN", std::to_string(when).c_str(), 1);
@@ -418,6 +423,22 @@ TEST(LibraryExamples, AreRight) {
     }
   std::filesystem::remove(scan);
 }
+
+#ifdef LEAFPROOF_COARSEN_DEVICE
+// Compiled by nvcc and linked. Where there is a device its answer is judged; where there is none,
+// it has none.
+TEST(LibraryExamples, TheOneForADeviceAnswersThere) {
+  const tests::Result result = tests::run({"replay", "--backend", LEAFPROOF_COARSEN_DEVICE,
+                                           "case1 coarsen factor=2 source=[-1,0,0;5,0,0][]"});
+  if (why_no_cuda_backend().empty()) {
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+  } else {
+    EXPECT_EQ(result.code, 1);
+    EXPECT_NE(result.out.find("it works in the memory of a device: "), std::string::npos)
+        << result.out << result.err;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace leafproof::oracle

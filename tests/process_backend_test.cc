@@ -20,6 +20,7 @@
 #include "oracle/generate.h"
 #include "oracle/judge.h"
 #include "oracle/report.h"
+#include "oracle/vectors.h"
 #include "oracle/verify.h"
 
 namespace leafproof::oracle {
@@ -173,6 +174,15 @@ TEST(ProcessBackend, TheReferenceThroughThePipeIsTheReference) {
       const Verdict verdict = judge(c, reference_backend(), *backend);
       ASSERT_TRUE(verdict.ok()) << c.id << "\n" << text_verdict(verdict);
     }
+}
+
+// Known answers too: those of a convolution ask for its map by itself as well.
+TEST(ProcessBackend, VectorsGoThroughThePipe) {
+  const auto backend = make_backend("'" LEAFPROOF_PROGRAM "' serve reference");
+  const Tally tally =
+      run_vectors(read_vectors(LEAFPROOF_SOURCE_DIR "/oracle/vectors/convolution.json"), *backend);
+  EXPECT_GT(tally.passed, 200);
+  EXPECT_EQ(tally.failed + tally.not_implemented, 0);
 }
 
 TEST(ProcessBackend, ASweepNamesTheCaseAndHowToJudgeItAgain) {

@@ -167,7 +167,8 @@ std::string capabilities(const std::string& path, int level) {
     std::string why;
     for (const auto& [reason, count] : reasons)
       why += fmt::format("{}{} ({})", why.empty() ? "" : "; ", printable(reason), count);
-    text += fmt::format("{:<21} {:>5} {:>7}  {}\n", to_string(op), cases, cases - left_out, why);
+    text += fmt::format("{:<21} {:>5} {:>7}{}{}\n", to_string(op), cases, cases - left_out,
+                        why.empty() ? "" : "  ", why);
   }
   return text;
 }
