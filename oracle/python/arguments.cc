@@ -49,6 +49,19 @@ std::string to_text(half x) {
   return to_text(static_cast<double>(x));
 }
 
+/// The text that a call of Python made, whatever is in it; it may have raised instead.
+std::string utf8(PyObject* made) {
+  const auto text = nb::steal(made);
+  const auto bytes =
+      nb::steal(text.is_valid() ? PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace")
+                                : nullptr);
+  if (!bytes.is_valid()) {
+    PyErr_Clear();
+    return "a value without a text";
+  }
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
 /// "[any][3]".
 std::string wanted_text(const Shape& shape) {
   std::string all;
@@ -87,7 +100,8 @@ Lent lent(const Argument& argument, nb::handle given) {
   }
   found.made = true;
   if (lend(made)) return found;
-  refuse(ErrorKind::InvalidArgument, argument, text_of(made.attr("dtype")),
+  refuse(ErrorKind::InvalidArgument, argument,
+         utf8(PyObject_Str(nb::object(made.attr("dtype")).ptr())),
          "is no type of numbers that can be read");
 }
 
@@ -201,14 +215,7 @@ void refuse(ErrorKind kind, const Argument& argument, std::string value, std::st
 }
 
 std::string text_of(nb::handle value) {
-  std::string all;
-  try {
-    all = nb::repr(value).c_str();
-  } catch (nb::python_error&) {
-    all = "a value without a text";
-  } catch (const std::exception&) {
-    all = "a value without a text";
-  }
+  std::string all = utf8(PyObject_Repr(value.ptr()));
   for (char& c : all)
     if (c == '\n') c = ' ';
   if (all.size() > kMostText) all = all.substr(0, kMostText) + "...";
@@ -264,7 +271,7 @@ Triple triple(const Argument& argument, nb::handle given) {
     refuse(ErrorKind::InvalidArgument, argument, text_of(given),
            "must be a whole number, or three");
   };
-  if (!PySequence_Check(given.ptr()) && !nb::hasattr(given, "__iter__")) none();
+  if (PyUnicode_Check(given.ptr()) || !nb::hasattr(given, "__iter__")) none();
   std::size_t n = 0;
   try {
     for (const nb::handle item : nb::iter(given)) {

@@ -74,9 +74,9 @@ void bind_batch(nb::module_& module) {
             return from_lists("from_ijk", "ijk", ijk, offsets, voxel_sizes, origins, names,
                               backend);
           },
-          nb::arg("ijk"), nb::arg("offsets") = nb::none(), nb::arg("voxel_sizes") = nb::none(),
-          nb::arg("origins") = nb::none(), nb::arg("names") = nb::none(),
-          nb::arg("backend") = "host",
+          nb::arg("ijk").none(), nb::arg("offsets") = nb::none(),
+          nb::arg("voxel_sizes") = nb::none(), nb::arg("origins") = nb::none(),
+          nb::arg("names") = nb::none(), nb::arg("backend").none() = "host",
           nb::sig("def from_ijk(ijk: ArrayLike, offsets: ArrayLike | None = None, "
                   "voxel_sizes: ArrayLike | None = None, origins: ArrayLike | None = None, "
                   "names: str | Sequence[str] | None = None, backend: str = 'host') -> Batch"),
@@ -89,14 +89,14 @@ void bind_batch(nb::module_& module) {
             return from_lists("from_points", "points", points, offsets, voxel_sizes, origins, names,
                               backend);
           },
-          nb::arg("points"), nb::arg("offsets") = nb::none(), nb::arg("voxel_sizes") = nb::none(),
-          nb::arg("origins") = nb::none(), nb::arg("names") = nb::none(),
-          nb::arg("backend") = "host",
+          nb::arg("points").none(), nb::arg("offsets") = nb::none(),
+          nb::arg("voxel_sizes") = nb::none(), nb::arg("origins") = nb::none(),
+          nb::arg("names") = nb::none(), nb::arg("backend").none() = "host",
           nb::sig("def from_points(points: ArrayLike, offsets: ArrayLike | None = None, "
                   "voxel_sizes: ArrayLike | None = None, origins: ArrayLike | None = None, "
                   "names: str | Sequence[str] | None = None, backend: str = 'host') -> Batch"),
           "The voxels nearest to points in world space, [N, 3] [T-1].")
-      .def_static("from_buffer", &from_buffer, nb::arg("buffer"),
+      .def_static("from_buffer", &from_buffer, nb::arg("buffer").none(),
                   nb::sig("def from_buffer(buffer: Buffer) -> Batch"),
                   "NanoVDB ValueOnIndex grids, one after the other, as bytes: read distrusting "
                   "everything [E-2], and copied.")
@@ -106,7 +106,7 @@ void bind_batch(nb::module_& module) {
             const auto path = path_in("read .nvdb", file);
             return without_gil([&] { return std::make_shared<Batch>(oracle::read_nvdb(path)); });
           },
-          nb::arg("file"), nb::sig("def read(file: str | os.PathLike[str]) -> Batch"),
+          nb::arg("file").none(), nb::sig("def read(file: str | os.PathLike[str]) -> Batch"),
           "The ValueOnIndex grids of a .nvdb file.")
       .def(
           "write",
@@ -114,10 +114,10 @@ void bind_batch(nb::module_& module) {
             const auto path = path_in("write .nvdb", file);
             without_gil([&] { oracle::write_nvdb(path, self.buffer()); });
           },
-          nb::arg("file"), nb::sig("def write(self, file: str | os.PathLike[str]) -> None"),
+          nb::arg("file").none(), nb::sig("def write(self, file: str | os.PathLike[str]) -> None"),
           "A .nvdb file of 1 to 65535 grids, not compressed.")
       .def("__len__", [](const Batch& self) { return self.size(); })
-      .def("__getitem__", &item, nb::arg("index"),
+      .def("__getitem__", &item, nb::arg("index").none(),
            nb::sig("def __getitem__(self, index: int | slice, /) -> Batch"),
            "The view of one member, or of a slice.")
       .def(
@@ -128,7 +128,7 @@ void bind_batch(nb::module_& module) {
             const std::vector<std::int64_t> listed(all.values.begin(), all.values.end());
             return without_gil([&] { return self.view(listed); });
           },
-          nb::arg("members"), nb::sig("def view(self, members: ArrayLike) -> Batch"),
+          nb::arg("members").none(), nb::sig("def view(self, members: ArrayLike) -> Batch"),
           "The listed members, in that order, repeats included [T-9].")
       .def(
           "__eq__",
@@ -138,7 +138,7 @@ void bind_batch(nb::module_& module) {
               return nb::borrow(Py_NotImplemented);
             return nb::bool_(without_gil([&] { return equal(self, *batch); }));
           },
-          nb::arg("other"), nb::sig("def __eq__(self, other: object, /) -> bool"),
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"),
           "Element by element: voxels in canonical order, maps and names.")
       .def("__repr__",
            [](const Batch& self) {
@@ -204,9 +204,13 @@ void bind_batch(nb::module_& module) {
           },
           nb::sig("def names(self) -> list[str]"));
   type.attr("__hash__") = nb::none();
-  module.def("ask", [](nb::object op, nb::object backend, const nb::kwargs& given) {
-    return ask(bytes_of({"ask", "op"}, op), backend, given);
-  });
+  module.def(
+      "ask",
+      [](nb::object op, nb::object backend, const nb::kwargs& given) {
+        return ask(bytes_of({"ask", "op"}, op), backend, given);
+      },
+      nb::arg("op").none(), nb::arg("backend").none(), nb::arg("arguments"),
+      nb::sig("def ask(op: str, backend: str, **arguments: Any) -> Any"));
 }
 
 }  // namespace leafproof::python

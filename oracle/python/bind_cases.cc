@@ -134,12 +134,13 @@ void bind_case_class(nb::module_& module) {
             const Question question(bytes_of({"case", "op"}, op), given);
             new (self) Case(without_gil([&] { return question.as_case(); }));
           },
+          nb::arg("op").none(), nb::arg("arguments"),
           nb::sig("def __init__(self, op: str, **arguments: Any) -> None"),
           "The same arguments as the function of that name.")
       .def_static(
           "parse",
           [](nb::object line) { return oracle::read_case_text(bytes_of({"case", "text"}, line)); },
-          nb::arg("text"), nb::sig("def parse(text: str) -> Case"),
+          nb::arg("text").none(), nb::sig("def parse(text: str) -> Case"),
           "A line ``case1 ...``, as reports print it.")
       .def("__str__", [](const Case& self) { return text(oracle::write_case_text(self)); })
       .def("__repr__",
@@ -150,7 +151,7 @@ void bind_case_class(nb::module_& module) {
       .def_static(
           "from_json",
           [](nb::object json) { return oracle::read_case_json(bytes_of({"case", "json"}, json)); },
-          nb::arg("json"), nb::sig("def from_json(json: str) -> Case"))
+          nb::arg("json").none(), nb::sig("def from_json(json: str) -> Case"))
       .def("to_bytes",
            [](const Case& self) {
              const auto bytes = oracle::write_case_bytes(self);
@@ -161,7 +162,7 @@ void bind_case_class(nb::module_& module) {
           [](nb::object bytes) {
             return oracle::read_case_bytes(bytes_in("case", "bytes", bytes));
           },
-          nb::arg("bytes"), nb::sig("def from_bytes(bytes: Buffer) -> Case"))
+          nb::arg("bytes").none(), nb::sig("def from_bytes(bytes: Buffer) -> Case"))
       .def_static(
           "generate",
           [](nb::object op, nb::object seed, nb::object index) {
@@ -179,7 +180,7 @@ void bind_case_class(nb::module_& module) {
                                       static_cast<std::uint64_t>(i));
             });
           },
-          nb::arg("op"), nb::arg("seed"), nb::arg("index"),
+          nb::arg("op").none(), nb::arg("seed").none(), nb::arg("index").none(),
           nb::sig("def generate(op: str, seed: int, index: int) -> Case"),
           "The case that ``leafproof verify --ops OP --seed SEED --case INDEX`` judges.")
       .def_static(
@@ -187,7 +188,7 @@ void bind_case_class(nb::module_& module) {
           [](nb::object op, nb::object choices, nb::object family) {
             return from_choices(op, choices, family);
           },
-          nb::arg("op"), nb::arg("choices"), nb::arg("family") = nb::none(),
+          nb::arg("op").none(), nb::arg("choices").none(), nb::arg("family") = nb::none(),
           nb::sig("def from_choices(op: str, choices: Buffer, family: str | None = None) -> Case"),
           "A case that bytes choose: whatever they are it is well formed, and where they end every "
           "choice is the simplest one. ``family``: voxel sets of this family, and no case that "
@@ -199,7 +200,7 @@ void bind_case_class(nb::module_& module) {
             return nb::bool_(oracle::write_case_bytes(self) ==
                              oracle::write_case_bytes(nb::cast<const Case&>(other)));
           },
-          nb::arg("other"), nb::sig("def __eq__(self, other: object, /) -> bool"))
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__",
            [](const Case& self) {
              const auto bytes = oracle::write_case_bytes(self);
@@ -364,10 +365,10 @@ constexpr const char* kJudgeArguments =
 template <class Function>
 void def_judge(nb::module_& module, const char* name, const Function& function,
                const std::string& signature, const char* doc) {
-  module.def(name, function, nb::arg("case"), nb::arg("answer"), nb::kw_only(),
+  module.def(name, function, nb::arg("case"), nb::arg("answer").none(), nb::kw_only(),
              nb::arg("profile") = nb::none(), nb::arg("source_rows") = nb::none(),
              nb::arg("target_rows") = nb::none(), nb::arg("accumulator") = nb::none(),
-             nb::arg("multiplier") = nb::none(), nb::arg("reference") = "reference",
+             nb::arg("multiplier") = nb::none(), nb::arg("reference").none() = "reference",
              nb::sig(signature.c_str()), doc);
 }
 
@@ -383,7 +384,7 @@ void bind_cases(nb::module_& module) {
         auto answer = without_gil([&] { return asked->answer(question); });
         return python_of(question, std::move(answer), name);
       },
-      nb::arg("case"), nb::arg("backend") = "reference",
+      nb::arg("case"), nb::arg("backend").none() = "reference",
       nb::sig("def answer(case: Case, backend: str = 'reference') -> Any"),
       "What a backend answers: a Batch, a KernelMap, an array, three of them, (voxel_sizes, "
       "origins); an Error, returned and not raised; NotImplemented. Of another program that has "
@@ -423,7 +424,7 @@ void bind_cases(nb::module_& module) {
                    start, [&](const Case& c) { return nb::cast<bool>(nb::bool_(fails(c))); }, tries)
             .question;
       },
-      nb::arg("case"), nb::arg("fails"), nb::arg("most_tries") = 4000,
+      nb::arg("case"), nb::arg("fails"), nb::arg("most_tries").none() = 4000,
       nb::sig("def shrink(case: Case, fails: Callable[[Case], bool], most_tries: int = 4000) -> "
               "Case"),
       "The smallest case near this one of which ``fails`` is true; it must be of this one.");
@@ -435,7 +436,7 @@ void bind_cases(nb::module_& module) {
         for (const auto& shape : oracle::shapes()) all.append(text(shape.name));
         return all;
       },
-      nb::arg("op"), nb::sig("def families(op: str) -> list[str]"),
+      nb::arg("op").none(), nb::sig("def families(op: str) -> list[str]"),
       "The families of voxel sets that cases of the operation are made of (docs/families.md).");
   module.def(
       "operations",

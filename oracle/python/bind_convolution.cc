@@ -183,8 +183,9 @@ void bind_plan(nb::module_& module) {
              nb::object dilation, nb::object transposed, nb::object target) {
             new (self) Plan(make_plan(source, kernel_size, stride, dilation, transposed, target));
           },
-          nb::arg("source"), nb::arg("kernel_size"), nb::arg("stride") = 1, nb::arg("dilation") = 1,
-          nb::arg("transposed") = false, nb::arg("target") = nb::none(),
+          nb::arg("source").none(), nb::arg("kernel_size").none(), nb::arg("stride").none() = 1,
+          nb::arg("dilation").none() = 1, nb::arg("transposed").none() = false,
+          nb::arg("target") = nb::none(),
           nb::sig("def __init__(self, source: Batch, kernel_size: int | Sequence[int], "
                   "stride: int | Sequence[int] = 1, dilation: int | Sequence[int] = 1, "
                   "transposed: bool = False, target: Batch | None = None) -> None"),
@@ -214,7 +215,7 @@ void bind_plan(nb::module_& module) {
           [](const Plan& self, nb::object features, nb::object weights, nb::object bias) {
             return convolve(self, features, weights, bias);
           },
-          nb::arg("features"), nb::arg("weights"), nb::arg("bias") = nb::none(),
+          nb::arg("features").none(), nb::arg("weights").none(), nb::arg("bias") = nb::none(),
           nb::sig("def convolve(self, features: ArrayLike, weights: ArrayLike, "
                   "bias: ArrayLike | None = None) -> NDArray[Any]"),
           "[source rows, Cin] and [Cout, Cin, Kx, Ky, Kz] to [target rows, Cout], in the type of "
@@ -224,7 +225,7 @@ void bind_plan(nb::module_& module) {
           [](const Plan& self, nb::object features, nb::object weights, nb::object grad_output) {
             return gradients(self, features, weights, grad_output);
           },
-          nb::arg("features"), nb::arg("weights"), nb::arg("grad_output"),
+          nb::arg("features").none(), nb::arg("weights").none(), nb::arg("grad_output").none(),
           nb::sig("def gradients(self, features: ArrayLike, weights: ArrayLike, grad_output: "
                   "ArrayLike) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]"),
           "Those of the features, the weights and the bias [V-2].")
