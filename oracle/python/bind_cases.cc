@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "oracle/case_bytes.h"
 #include "oracle/case_fields.h"
 #include "oracle/case_json.h"
@@ -27,7 +29,12 @@ using oracle::Op;
 struct Parameters {
   static constexpr bool reading = false;
   nb::dict all;
-  bool present(const char*, bool) const { return true; }
+  bool present(std::string_view name, bool is_default) const {
+    static const std::set<std::string_view> small{
+        "factor",   "operation", "lo",         "hi",   "kernel_size",     "stride",
+        "dilation", "dense",     "transposed", "type", "target_is_source"};
+    return small.contains(name) || !is_default;
+  }
   void absent(const char*, bool) const {}
   void value(const char* name, const Triple& t) { all[name] = nb::make_tuple(t[0], t[1], t[2]); }
   void value(const char* name, Op op) { all[name] = text(to_string(op)); }
