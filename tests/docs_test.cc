@@ -36,6 +36,7 @@ const std::map<std::string, std::string> kNotRun{
     {"cmake --build /tmp/abi_c", "install_abi.sh does"},
     {"/tmp/example/", "install_consumer.sh does"},
     {"./leafproof mutants", "builds the builder changed, and judges for hours"},
+    {"pip install .", "oracle/python/tests/run.sh does, as python_wheel in ctest"},
     {"./leafproof fuzz", "builds with sanitizers, and fuzzes for minutes"},
     {"build-fuzz/bin/", "a program of ./leafproof fuzz"},
     {"fuzz/scripts/minimise.sh", "needs a finding"},
