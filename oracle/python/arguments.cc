@@ -263,7 +263,10 @@ bool flag(const Argument& argument, nb::handle given) {
 
 Triple triple(const Argument& argument, nb::handle given) {
   Triple all{};
-  if (PyIndex_Check(given.ptr()) && !nb::hasattr(given, "__len__")) {
+  // An array has __index__ too, and says whether it is one number.
+  const auto one = nb::steal(PyIndex_Check(given.ptr()) ? PyNumber_Index(given.ptr()) : nullptr);
+  PyErr_Clear();
+  if (one.is_valid()) {
     all.fill(integer(argument, given));
     return all;
   }
@@ -321,7 +324,13 @@ Numbers<T> numbers(const Argument& argument, nb::handle given, const Shape& shap
     all.values = {static_cast<const T*>(array.data()), array.size()};
     all.owner = std::make_shared<Array>(std::move(found.array));
   } else {
-    auto copied = std::make_shared<std::vector<T>>(array.size());
+    std::shared_ptr<std::vector<T>> copied;
+    try {
+      copied = std::make_shared<std::vector<T>>(array.size());
+    } catch (const std::exception&) {  // bad_alloc, or more than a vector can ever hold
+      refuse(ErrorKind::OutOfMemory, argument, reference::to_text(all.shape),
+             "there is no memory for a copy");
+    }
     if (!copy_any(argument, array, *copied))
       refuse(ErrorKind::InvalidArgument, argument, to_text(type), "cannot be read");
     all.values = *copied;

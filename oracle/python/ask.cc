@@ -20,6 +20,8 @@ nb::object ask(const std::string& op, nb::handle backend, const nb::kwargs& give
   const Question question(op, given);
   if (name == "host" && makes_grids(question.op()))
     return nb::cast(without_gil([&] { return std::make_shared<Batch>(question.ask_builder()); }));
+  if (name == "host" && question.op() == oracle::Op::KernelMap && !question.dense())
+    return nb::cast(without_gil([&] { return question.ask_builder_for_map(); }));
   const auto asked = backend_named(name);
   oracle::Case as_case;
   oracle::Answer answer = without_gil([&] {

@@ -324,6 +324,12 @@ void bind_case_class(nb::module_& module) {
           nb::sig("def grad_output(self) -> NDArray[Any] | None"));
 }
 
+const Case& case_in(const char* operation, nb::handle given) {
+  if (!nb::isinstance<Case>(given))
+    refuse(ErrorKind::InvalidArgument, {operation, "case"}, text_of(given), "must be a Case");
+  return nb::cast<const Case&>(given);
+}
+
 std::string backend_in(const char* operation, nb::handle given) {
   return bytes_of({operation, "backend"}, given);
 }
@@ -372,7 +378,7 @@ constexpr const char* kJudgeArguments =
 template <class Function>
 void def_judge(nb::module_& module, const char* name, const Function& function,
                const std::string& signature, const char* doc) {
-  module.def(name, function, nb::arg("case"), nb::arg("answer").none(), nb::kw_only(),
+  module.def(name, function, nb::arg("case").none(), nb::arg("answer").none(), nb::kw_only(),
              nb::arg("profile") = nb::none(), nb::arg("source_rows") = nb::none(),
              nb::arg("target_rows") = nb::none(), nb::arg("accumulator") = nb::none(),
              nb::arg("multiplier") = nb::none(), nb::arg("reference").none() = "reference",
@@ -385,13 +391,14 @@ void bind_cases(nb::module_& module) {
   bind_case_class(module);
   module.def(
       "answer",
-      [](const Case& question, nb::object backend) {
+      [](nb::object given, nb::object backend) {
+        const Case& question = case_in("answer", given);
         const auto name = backend_in("answer", backend);
         const auto asked = backend_named(name);
         auto answer = without_gil([&] { return asked->answer(question); });
         return python_of(question, std::move(answer), name);
       },
-      nb::arg("case"), nb::arg("backend").none() = "reference",
+      nb::arg("case").none(), nb::arg("backend").none() = "reference",
       nb::sig("def answer(case: Case, backend: str = 'reference') -> Any"),
       "What a backend answers: a Batch, a KernelMap, an array, three of them, (voxel_sizes, "
       "origins); an Error, returned and not raised; NotImplemented. Of another program that has "
@@ -402,9 +409,10 @@ void bind_cases(nb::module_& module) {
                                              kJudgeArguments + " -> dict[str, Any]";
   def_judge(
       module, "check",
-      [](const Case& question, nb::object what, nb::object profile, nb::object source_rows,
+      [](nb::object given, nb::object what, nb::object profile, nb::object source_rows,
          nb::object target_rows, nb::object accumulator, nb::object multiplier,
          nb::object reference) {
+        const Case& question = case_in("judge", given);
         raise_unless_equal(
             question, judged(question, what,
                              claims_of(profile, source_rows, target_rows, accumulator, multiplier),
@@ -415,9 +423,10 @@ void bind_cases(nb::module_& module) {
       "``answer``: what a library returned, or the name of a backend.");
   def_judge(
       module, "judge",
-      [](const Case& question, nb::object what, nb::object profile, nb::object source_rows,
+      [](nb::object given, nb::object what, nb::object profile, nb::object source_rows,
          nb::object target_rows, nb::object accumulator, nb::object multiplier,
          nb::object reference) {
+        const Case& question = case_in("judge", given);
         return dict_of(judged(question, what,
                               claims_of(profile, source_rows, target_rows, accumulator, multiplier),
                               reference));
@@ -425,13 +434,17 @@ void bind_cases(nb::module_& module) {
       judge_signature, "The verdict of check() as a dict (docs/report-format.md).");
   module.def(
       "shrink",
-      [](const Case& start, nb::callable fails, nb::object most_tries) {
+      [](nb::object given, nb::object fails, nb::object most_tries) {
+        const Case& start = case_in("shrink", given);
+        if (!PyCallable_Check(fails.ptr()))
+          refuse(ErrorKind::InvalidArgument, {"shrink", "fails"}, text_of(fails),
+                 "must be a function of a case");
         const auto tries = integer({"shrink", "most_tries"}, most_tries);
         return oracle::shrink(
                    start, [&](const Case& c) { return nb::cast<bool>(nb::bool_(fails(c))); }, tries)
             .question;
       },
-      nb::arg("case"), nb::arg("fails"), nb::arg("most_tries").none() = 4000,
+      nb::arg("case").none(), nb::arg("fails").none(), nb::arg("most_tries").none() = 4000,
       nb::sig("def shrink(case: Case, fails: Callable[[Case], bool], most_tries: int = 4000) -> "
               "Case"),
       "The smallest case near this one of which ``fails`` is true; it must be of this one.");

@@ -251,4 +251,19 @@ gpu::GridBatch Question::ask_builder() const {
   }
 }
 
+std::shared_ptr<KernelMap> Question::ask_builder_for_map() const {
+  auto& build = builder();
+  const bool forward = case_.direction == oracle::Direction::Forward;
+  const gpu::ConvGeometry geometry{case_.kernel.size, case_.kernel.stride, case_.kernel.dilation};
+  auto target = target_;
+  if (target == nullptr) {
+    const auto& source = source_->grids();
+    target = std::make_shared<Batch>(forward ? build.conv_grid(source, geometry)
+                                             : build.conv_transpose_grid(source, geometry));
+  }
+  const auto map = build.kernel_map(source_->grids(), target->grids(), geometry,
+                                    forward ? gpu::Direction::Forward : gpu::Direction::Transposed);
+  return std::make_shared<KernelMap>(map, source_, target);
+}
+
 }  // namespace leafproof::python

@@ -9,6 +9,7 @@
 #include "gpu/plan.h"
 #include "oracle/python/arguments.h"
 #include "oracle/python/batch.h"
+#include "oracle/python/kernel_map.h"
 
 namespace leafproof::python {
 
@@ -23,14 +24,16 @@ class Question {
   Question(const std::string& op, const nb::kwargs& given);
 
   oracle::Op op() const { return case_.op; }
+  bool dense() const { return case_.dense; }
   const std::shared_ptr<Batch>& source() const { return source_; }
   const std::shared_ptr<Batch>& target() const { return target_; }  // null: complete
 
   // Both without the GIL.
   /// A copy of all that is asked.
   oracle::Case as_case() const;
-  /// The builder's answer to a pass; Errors of gpu.
+  /// The builder's answer to a pass, and to a kernel map; Errors of gpu.
   gpu::GridBatch ask_builder() const;
+  std::shared_ptr<KernelMap> ask_builder_for_map() const;
 
  private:
   struct Lists {
