@@ -31,6 +31,54 @@ from ._core import (
 )
 from ._errors import Error, Mismatch
 
+__all__ = [
+    "Batch",
+    "Case",
+    "Error",
+    "KernelMap",
+    "Mismatch",
+    "Plan",
+    "answer",
+    "backends",
+    "check",
+    "check_coarsen",
+    "check_conv_grid",
+    "check_conv_transpose_grid",
+    "check_convolution",
+    "check_dilate_box",
+    "check_dual",
+    "check_erode_box",
+    "check_from_ijk",
+    "check_from_points",
+    "check_gradients",
+    "check_grid",
+    "check_intersect",
+    "check_kernel_map",
+    "check_merge",
+    "check_prune",
+    "check_refine",
+    "check_subtract",
+    "coarsen",
+    "conv_grid",
+    "conv_transpose_grid",
+    "convolution",
+    "convolution_gradients",
+    "dilate_box",
+    "dual",
+    "erode_box",
+    "families",
+    "intersect",
+    "judge",
+    "kernel_map",
+    "merge",
+    "operations",
+    "prune",
+    "refine",
+    "shrink",
+    "submanifold_map",
+    "subtract",
+]
+
 try:
     __version__ = version("leafproof")
 except PackageNotFoundError:  # run from a build folder
@@ -216,9 +264,10 @@ def check_grid(
     """Is ``actual`` what ``op`` makes of the batch? Raises ``Mismatch`` where it is not.
 
     ``actual``: a ``Batch``, the bytes of NanoVDB grids, or a pair ``(ijk, offsets)`` in the
-    library's own row order [M-7]. ``profile`` [G-9]: ``"sets"`` (of a pair unless you ask for more),
-    ``"topology"`` (of grids; of a pair: also the order of voxels), ``"layout"``, ``"bytes"``. An
-    ``Error`` as ``actual`` is a refusal, and right where the reference refuses alike.
+    library's own row order [M-7]. ``profile`` [G-9]: ``"sets"`` (of a pair unless you ask for
+    more), ``"topology"`` (of grids; of a pair: also the order of voxels), ``"layout"``,
+    ``"bytes"``. An ``Error`` as ``actual`` is a refusal, and right where the reference refuses
+    alike.
     """
     check(Case(op, source=batch, **params), actual, profile=profile)
 
@@ -252,9 +301,7 @@ def check_refine(
     check_grid("refine", batch, actual, profile, factor=factor, mask=mask)
 
 
-def check_coarsen(
-    batch: Batch, actual: Any, factor: Triple, profile: str | None = None
-) -> None:
+def check_coarsen(batch: Batch, actual: Any, factor: Triple, profile: str | None = None) -> None:
     """As ``check_grid`` of "coarsen"."""
     check_grid("coarsen", batch, actual, profile, factor=factor)
 
@@ -389,9 +436,7 @@ def check_convolution(
         bias=bias,
         **_kernel(_kernel_size(kernel_size, weights), stride, dilation),
     )
-    check(
-        case, actual, target_rows=target_rows, accumulator=accumulator, multiplier=multiplier
-    )
+    check(case, actual, target_rows=target_rows, accumulator=accumulator, multiplier=multiplier)
 
 
 def check_gradients(
@@ -421,9 +466,7 @@ def check_gradients(
         grad_output=grad_output,
         **_kernel(_kernel_size(kernel_size, weights), stride, dilation),
     )
-    check(
-        case, actual, source_rows=source_rows, accumulator=accumulator, multiplier=multiplier
-    )
+    check(case, actual, source_rows=source_rows, accumulator=accumulator, multiplier=multiplier)
 
 
 def _kernel(kernel_size: Triple, stride: Triple, dilation: Triple) -> dict[str, Triple]:

@@ -42,7 +42,9 @@ class Mismatch(AssertionError):
     line, which ``leafproof replay`` reads.
     """
 
-    def __init__(self, text: str = "", verdict: dict[str, Any] | None = None, case: str = "") -> None:
+    def __init__(
+        self, text: str = "", verdict: dict[str, Any] | None = None, case: str = ""
+    ) -> None:
         super().__init__(text)
         self.verdict = verdict if verdict is not None else {}
         self.case = case

@@ -45,20 +45,37 @@ def test_a_case_can_be_asked_again_from_its_parts(op):
         try:
             if op == "from_ijk":
                 again = lp.Case(
-                    op, ijk=case.ijk, offsets=case.offsets, voxel_sizes=case.voxel_sizes,
-                    origins=case.origins, names=case.names,
+                    op,
+                    ijk=case.ijk,
+                    offsets=case.offsets,
+                    voxel_sizes=case.voxel_sizes,
+                    origins=case.origins,
+                    names=case.names,
                 )
             elif op == "from_points":
                 again = lp.Case(
-                    op, points=case.points, offsets=case.offsets, voxel_sizes=case.voxel_sizes,
-                    origins=case.origins, names=case.names,
+                    op,
+                    points=case.points,
+                    offsets=case.offsets,
+                    voxel_sizes=case.voxel_sizes,
+                    origins=case.origins,
+                    names=case.names,
                 )
             else:
-                params = {k: v for k, v in case.params.items() if k not in ("type", "target_is_source")}
+                params = {
+                    k: v for k, v in case.params.items() if k not in ("type", "target_is_source")
+                }
                 again = lp.Case(
-                    op, source=case.source, other=case.other, mask=case.mask, target=case.target,
-                    features=case.features, weights=case.weights, bias=case.bias,
-                    grad_output=case.grad_output, **params,
+                    op,
+                    source=case.source,
+                    other=case.other,
+                    mask=case.mask,
+                    target=case.target,
+                    features=case.features,
+                    weights=case.weights,
+                    bias=case.bias,
+                    grad_output=case.grad_output,
+                    **params,
                 )
             got = lp.answer(again)
         except lp.Error as error:
@@ -75,8 +92,11 @@ def test_parameters_are_those_of_the_operation():
     assert lp.Case("dual", source=batch).params == {}
     params = lp.Case("kernel_map", source=batch, kernel_size=3, transposed=True).params
     assert params == {
-        "kernel_size": (3, 3, 3), "stride": (1, 1, 1), "dilation": (1, 1, 1),
-        "transposed": True, "dense": False,
+        "kernel_size": (3, 3, 3),
+        "stride": (1, 1, 1),
+        "dilation": (1, 1, 1),
+        "transposed": True,
+        "dense": False,
     }
 
 

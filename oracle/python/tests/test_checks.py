@@ -107,7 +107,9 @@ def test_every_pass_has_its_check():
     mask = [True, False, True, True]
     moved = lp.dilate_box(BATCH, 1, 1)
     lp.check_from_ijk(IJK, [0, 3, 3, 4], BATCH)
-    lp.check_from_points(IJK * 0.5, [0, 3, 3, 4], lp.Batch.from_points(IJK * 0.5, [0, 3, 3, 4], 0.5), 0.5)
+    lp.check_from_points(
+        IJK * 0.5, [0, 3, 3, 4], lp.Batch.from_points(IJK * 0.5, [0, 3, 3, 4], 0.5), 0.5
+    )
     lp.check_refine(BATCH, lp.refine(BATCH, 2, mask), 2, mask)
     lp.check_coarsen(BATCH, lp.coarsen(BATCH, 3), 3)
     lp.check_dilate_box(BATCH, moved, 1, 1)

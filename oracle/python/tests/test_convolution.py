@@ -158,7 +158,9 @@ def test_arrays_however_they_lie():
     features, weights = whole(ROWS, 3), whole(2, 3, 3, 3, 3)
     wanted = lp.convolution(BATCH, features, weights)
     assert np.array_equal(lp.convolution(BATCH, np.asfortranarray(features), weights), wanted)
-    assert np.array_equal(lp.convolution(BATCH, features, weights[::1, :, :, :, :].copy("F")), wanted)
+    assert np.array_equal(
+        lp.convolution(BATCH, features, weights[::1, :, :, :, :].copy("F")), wanted
+    )
     # Cast to the features' type [V-6].
     assert np.array_equal(lp.convolution(BATCH, features, weights.astype(np.float64)), wanted)
     assert np.array_equal(lp.convolution(BATCH, features, weights.astype(np.int8)), wanted)
@@ -201,16 +203,52 @@ def test_a_plan_outlives_what_it_was_made_of():
 @pytest.mark.parametrize(
     "done, kind, argument",
     [
-        (lambda: lp.convolution(BATCH, whole(ROWS + 1, 2), whole(1, 2, 3, 3, 3)), "ShapeMismatch", "features"),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 3, 3, 3, 3)), "ShapeMismatch", "weights"),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 3, 3, 3), whole(2)), "ShapeMismatch", "bias"),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2, kind=np.int64), whole(1, 2, 3, 3, 3)), "Unsupported", "features"),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS + 1, 2), whole(1, 2, 3, 3, 3)),
+            "ShapeMismatch",
+            "features",
+        ),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 3, 3, 3, 3)),
+            "ShapeMismatch",
+            "weights",
+        ),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 3, 3, 3), whole(2)),
+            "ShapeMismatch",
+            "bias",
+        ),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS, 2, kind=np.int64), whole(1, 2, 3, 3, 3)),
+            "Unsupported",
+            "features",
+        ),
         (lambda: lp.convolution(BATCH, whole(ROWS, 2), "weights"), "InvalidArgument", "weights"),
         (lambda: lp.convolution(BATCH, None, whole(1, 2, 3, 3, 3)), "InvalidArgument", "features"),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 3, 3, 3), kernel_size=2), "ShapeMismatch", "weights"),
-        (lambda: lp.convolution(BATCH, np.full((ROWS, 2), 2**30, np.int32), np.full((1, 2, 1, 1, 1), 4)), "OutOfRange", ""),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2, kind=np.int32), np.full((1, 2, 1, 1, 1), 0.5)), "InvalidArgument", "weights"),
-        (lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 1, 1, 1), backend="no such"), "InvalidArgument", "backend"),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 3, 3, 3), kernel_size=2),
+            "ShapeMismatch",
+            "weights",
+        ),
+        (
+            lambda: lp.convolution(
+                BATCH, np.full((ROWS, 2), 2**30, np.int32), np.full((1, 2, 1, 1, 1), 4)
+            ),
+            "OutOfRange",
+            "",
+        ),
+        (
+            lambda: lp.convolution(
+                BATCH, whole(ROWS, 2, kind=np.int32), np.full((1, 2, 1, 1, 1), 0.5)
+            ),
+            "InvalidArgument",
+            "weights",
+        ),
+        (
+            lambda: lp.convolution(BATCH, whole(ROWS, 2), whole(1, 2, 1, 1, 1), backend="no such"),
+            "InvalidArgument",
+            "backend",
+        ),
         (lambda: lp.Plan(BATCH, 0), "InvalidArgument", "kernel"),
         (lambda: lp.Plan(BATCH, 17), "Unsupported", ""),
         (lambda: lp.Plan(None, 3), "InvalidArgument", "source"),
