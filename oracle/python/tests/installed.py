@@ -10,7 +10,8 @@ import numpy as np
 batch = lp.Batch.from_ijk(np.array([[0, 0, 0], [-1, -1, -1]], np.int32), [0, 1, 2])
 fine = lp.refine(batch, 2)
 lp.check_refine(batch, fine, 2)
-lp.check_refine(batch, (fine.ijk[::-1], fine.offsets), 2)
+backwards = fine.ijk.reshape(2, 8, 3)[:, ::-1].reshape(-1, 3)  # within each member
+lp.check_refine(batch, (backwards, fine.offsets), 2)
 try:
     lp.check_refine(batch, batch, 2)
 except lp.Mismatch as mismatch:
