@@ -35,6 +35,19 @@ class Error(Exception):
         self.row = row
 
 
+def refusal(operation: str, argument: str, value: Any, reason: str) -> Error:
+    """What the package refuses itself, as its C++ does [E-1]."""
+    value = value if isinstance(value, str) else repr(value)
+    return Error(
+        f"leafproof: {operation}: InvalidArgument: {argument} = {value}: {reason}",
+        kind="InvalidArgument",
+        operation=operation,
+        argument=argument,
+        value=value,
+        reason=reason,
+    )
+
+
 class Mismatch(AssertionError):
     """An answer that is not the reference's. The text is the report.
 
