@@ -9,6 +9,7 @@ is who answers it: ``"host"``, ``"reference"``, another of ``backends()``, or a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._against import Answer, against
 from ._core import (
     Batch,
     Case,
@@ -30,14 +32,18 @@ from ._core import (
     shrink,
 )
 from ._errors import Error, Mismatch
+from .sweep import SweepError, sweep
 
 __all__ = [
+    "Answer",
     "Batch",
     "Case",
     "Error",
     "KernelMap",
     "Mismatch",
     "Plan",
+    "SweepError",
+    "against",
     "answer",
     "backends",
     "check",
@@ -77,6 +83,7 @@ __all__ = [
     "shrink",
     "submanifold_map",
     "subtract",
+    "sweep",
 ]
 
 try:
@@ -85,6 +92,14 @@ except PackageNotFoundError:  # run from a build folder
     __version__ = "0"
 
 Triple = int | Sequence[int]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "strategies":  # imported when it is asked for: only it needs Hypothesis
+        return import_module(".strategies", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 
 # --- passes [T]
 
