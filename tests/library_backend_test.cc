@@ -8,6 +8,7 @@
 
 #include <cfenv>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/abi/leafproof_backend.h"
 #include "oracle/backends/cuda_backend.h"
 #include "oracle/case_text.h"
 #include "oracle/generate.h"
@@ -265,6 +267,9 @@ TEST_F(Rogue, TheProgramSaysItInASentence) {
     EXPECT_NE(result.err.find("its ABI version is 7"), std::string::npos) << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
+  const tests::Result none = run({"verify", "--backend", "host", "--in-process", "--level", "1"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("--in-process"), std::string::npos) << none.err;
   // A crash while it is in this process: the program says what was touched, and dies of it.
   behave("write_input");
   const tests::Strings replay{"replay", "--backend", LEAFPROOF_ROGUE,
@@ -375,6 +380,26 @@ TEST_F(Rogue, WithoutADeviceItIsNotImplemented) {
   const auto backend = load_library_backend(LEAFPROOF_ROGUE_DEVICE, {}, {}, "none was found");
   EXPECT_EQ(fault_of(judge(small_case(), reference_backend(), *backend)),
             "not implemented: it works in the memory of a device: none was found");
+}
+
+// Libraries are compiled against these; within a version they grow at their ends only.
+TEST(LibraryBackend, TheStructsOfAVersionStay) {
+  EXPECT_EQ(LEAFPROOF_ABI_VERSION, 1);
+  EXPECT_EQ(sizeof(leafproof_parameters), 176u);
+  EXPECT_EQ(sizeof(leafproof_batch), 56u);
+  EXPECT_EQ(sizeof(leafproof_points), 24u);
+  EXPECT_EQ(sizeof(leafproof_mask), 24u);
+  EXPECT_EQ(sizeof(leafproof_view), 16u);
+  EXPECT_EQ(sizeof(leafproof_array), 32u);
+  EXPECT_EQ(sizeof(leafproof_question), 96u);
+  EXPECT_EQ(sizeof(leafproof_answer), 48u);
+  EXPECT_EQ(sizeof(leafproof_environment), 24u);
+  EXPECT_EQ(sizeof(leafproof_backend), 64u);
+  EXPECT_EQ(offsetof(leafproof_parameters, mapped), 152u);
+  EXPECT_EQ(offsetof(leafproof_question, grad_output), 88u);
+  EXPECT_EQ(offsetof(leafproof_answer, allocate), 40u);
+  EXPECT_EQ(offsetof(leafproof_backend, why_not), 32u);
+  EXPECT_EQ(offsetof(leafproof_backend, tear_down), 56u);
 }
 
 // Every operation, form, type and refusal goes in and comes out as it is.

@@ -82,7 +82,7 @@ Case case_of(const leafproof_question& q) {
     for (std::int64_t m = 0; m < q.points->members; ++m) {
       auto& list = c.points.emplace_back();
       for (std::int64_t i = q.points->offsets[m]; i < q.points->offsets[m + 1]; ++i) {
-        const double* const x = q.points->points + 3 * i;
+        const double* const x = q.points->xyz + 3 * i;
         list.push_back({x[0], x[1], x[2]});
       }
     }

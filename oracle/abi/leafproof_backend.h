@@ -60,7 +60,8 @@ enum {
   LEAFPROOF_FLOAT64 = 5
 };
 
-// What `set_up` and `run` return: an answer, none, or the refusal that the case must get [E-3].
+// What `set_up` and `run` return: that there is an answer, that there is none, or the kind of the
+// refusal that the case must get [E-3]. No exception may leave them.
 enum {
   LEAFPROOF_OK = 0,
   LEAFPROOF_NOT_IMPLEMENTED = 1,  // fails a sweep unless --skips lists it; `reason` says why
@@ -90,7 +91,8 @@ enum {
   LEAFPROOF_GIVEN_BIAS = 16
 };
 
-// All of a question but its data. A triple is (x, y, z). Values may be ones that must be refused.
+// All of a question but its data. A triple is (x, y, z). What the operation does not take is 1 in
+// factors and kernels, else 0. Values may be ones that must be refused.
 typedef struct leafproof_parameters {
   uint32_t size;
   int32_t operation;       // LEAFPROOF_REFINE, ...
@@ -122,7 +124,7 @@ typedef struct leafproof_batch {
 typedef struct leafproof_points {
   int64_t members;         // as many as the source has
   const int64_t* offsets;  // [members + 1]
-  const double* points;    // [offsets[members]][3] (d)
+  const double* xyz;       // [offsets[members]][3] (d)
 } leafproof_points;
 
 // A flag of 0 or 1 per voxel. There may be more or fewer than there are voxels [T-10].
@@ -194,8 +196,8 @@ enum {
   LEAFPROOF_GRAD_BIAS = 12,       // (d)
   LEAFPROOF_SOURCE_OFFSETS = 13,  // INT64 [B + 1]
   LEAFPROOF_SOURCE_VOXELS = 14,   // INT32 [rows][3] (d)
-  LEAFPROOF_TARGET_OFFSETS = 15,
-  LEAFPROOF_TARGET_VOXELS = 16
+  LEAFPROOF_TARGET_OFFSETS = 15,  // the same
+  LEAFPROOF_TARGET_VOXELS = 16    // (d)
 };
 
 // Values of `order`, `profile`, and `multiplier` and `accumulator`; 0 is what is meant where
@@ -235,8 +237,9 @@ typedef struct leafproof_environment {
   int32_t memory;  // LEAFPROOF_DEVICE_MEMORY: arrays marked (d) are there; only if it is asked for
   int32_t device;  // its CUDA device, current in every thread that calls
   int32_t reserved;
-  void*
-      stream;  // a cudaStream_t: what a run reads is ready on it, what is written is read after it
+  // A cudaStream_t, none of the default ones. What `run` is given is ready for work on it, and what
+  // it makes is read after all work on it: `run` need not wait.
+  void* stream;
 } leafproof_environment;
 
 typedef struct leafproof_backend {
@@ -249,7 +252,8 @@ typedef struct leafproof_backend {
   // NULL where questions of such parameters are answered; else why not, a phrase. No context.
   const char* (*why_not)(const leafproof_parameters* parameters);
   // Makes a context, for one thread at a time. There are several where several threads ask; each
-  // serves one case or many. Anything but OK is the answer to the case at hand.
+  // serves one case or many. Anything but OK is the answer to the case at hand. `reason`: as that
+  // of an answer.
   int32_t (*set_up)(const leafproof_environment* environment, void** context, const char** reason);
   int32_t (*run)(void* context, const leafproof_question* question, leafproof_answer* answer);
   void (*tear_down)(void* context);

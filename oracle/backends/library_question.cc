@@ -207,7 +207,7 @@ LibraryQuestion::LibraryQuestion(const Case& c, const LibraryParameters& paramet
     leafproof_points p{};
     p.members = static_cast<std::int64_t>(c.points.size());
     p.offsets = lend("question->points->offsets", points.offsets);
-    p.points = lend_large("question->points->points", points.numbers);
+    p.xyz = lend_large("question->points->xyz", points.numbers);
     q.points = lend("question->points", std::vector{p});
   }
   if (c.view) {

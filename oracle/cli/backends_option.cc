@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "oracle/backends/guarded_memory.h"
 #include "oracle/backends/library.h"
 #include "oracle/boxed_backend.h"
@@ -67,6 +69,14 @@ void BackendsOption::add_foreign_to(CLI::App& command) {
 std::unique_ptr<Backend> BackendsOption::make(const std::string& name) const {
   ForeignOptions options = foreign;
   if (in_process) {
+    if (!names_library(name) && std::none_of(names.begin(), names.end(), names_library))
+      throw Error(ErrorKind::InvalidArgument, {.operation = "make a backend",
+                                               .argument = "--in-process",
+                                               .value = name,
+                                               .reason = "is for shared libraries, and no backend "
+                                                         "is one",
+                                               .member = {},
+                                               .row = {}});
     hear_of_exits();
     hear_of_walls([](const char* sentence) { std::fprintf(stderr, "leafproof: %s\n", sentence); });
   } else {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "oracle/backends/library.h"
 #include "oracle/cli/commands.h"
 #include "oracle/cli/operation.h"
 #include "oracle/cli/terminal.h"
@@ -229,6 +230,9 @@ int run(const Options& options) {
   }
 
   std::vector<std::string> notes;
+  for (const auto& backend : made)
+    if (names_library(std::string(backend->name())))
+      notes.push_back(fmt::format("{} is \"{}\"", backend->name(), backend->description()));
   if (std::find(names.begin(), names.end(), "brute_force") != names.end())
     notes.push_back(
         fmt::format("brute_force is asked where the boxes of a case have at most {} cells", cells));
