@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <mutex>
 
@@ -22,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestReply = std::size_t{1} << 30;
+constexpr double kSlowest = 1e6;  // bytes of a case a second, with its answer, for our own server
 constexpr std::size_t kShown = 200;  // characters of a reply in a verdict
 
 Clock::duration seconds(double count) {
@@ -80,10 +82,14 @@ class ProcessBackend : public Backend {
     }
     const auto begin = Clock::now();
     const double more = with.fresh ? start_.load() : 0;
+    // The server of a library is our own: what it takes to read and write lines is no time of the
+    // library's.
+    const double limit =
+        options_.limit +
+        (ends_with_a_fault_ ? std::floor(static_cast<double>(line.size()) / kSlowest) : 0);
     std::string reply;
-    const auto got =
-        with.child->ask(line, reply, kLongestReply, begin + seconds(options_.limit + more));
-    if (got != ChildProcess::Got::Line) return failed(*with.child, got, reply, more);
+    const auto got = with.child->ask(line, reply, kLongestReply, begin + seconds(limit + more));
+    if (got != ChildProcess::Got::Line) return failed(*with.child, got, reply, limit, more);
     if (with.child->has_more())
       return stop(*with.child, "more than one line in reply to one case", reply);
     if (with.fresh) {
@@ -143,7 +149,7 @@ class ProcessBackend : public Backend {
   }
 
   /// What came instead of a line.
-  Failed failed(ChildProcess& child, ChildProcess::Got got, const std::string& reply,
+  Failed failed(ChildProcess& child, ChildProcess::Got got, const std::string& reply, double limit,
                 double more) const {
     const std::string part = reply.empty() ? ""
                                            : fmt::format(
@@ -153,7 +159,7 @@ class ProcessBackend : public Backend {
     if (got == ChildProcess::Got::Late) {
       Failed late =
           stop(child,
-               fmt::format("no answer within {:g} s{}{}", options_.limit,
+               fmt::format("no answer within {:g} s{}{}", limit,
                            more > 0 ? fmt::format(" and {:g} s to start", more) : "", part),
                reply);
       late.hung = true;
