@@ -14,6 +14,7 @@ import shlex
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,8 +52,19 @@ class Run:
 run = Run()  # of pytest's options
 
 
-def against(op, *, level=1, seed=LEVEL_SEED, count=None, families=None, refused=True, profile=None,
-            refusals=None, skips=None, tries=1500):
+def against(
+    op: str | Sequence[str],
+    *,
+    level: int = 1,
+    seed: int = LEVEL_SEED,
+    count: int | None = None,
+    families: str | Sequence[str] | None = None,
+    refused: bool = True,
+    profile: str | None = None,
+    refusals: dict[type[Exception], str] | None = None,
+    skips: str | None = None,
+    tries: int = 1500,
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Makes a test of a function of `case`, which returns its answer:
 
         @leafproof.against("refine")

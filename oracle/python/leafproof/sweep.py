@@ -11,9 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Union
 
 from ._errors import refusal
+
+PathLike = Union[str, "os.PathLike[str]"]
 
 EQUAL, DIFFERENT = 0, 1  # exit codes of `verify` and `merge`
 STARTS = 3  # of the program for one part, where a signal ends it
@@ -33,8 +37,22 @@ class Report(dict):
         self.ok = ok
 
 
-def sweep(backend, shards=None, *, client=None, level=1, ops=None, seed=None, skips=None,
-          folder=None, options=(), threads=None, program=None, report=None, junit=None) -> Report:
+def sweep(
+    backend: PathLike | Sequence[PathLike],
+    shards: int | None = None,
+    *,
+    client: Any = None,
+    level: int = 1,
+    ops: str | Sequence[str] | None = None,
+    seed: int | None = None,
+    skips: PathLike | None = None,
+    folder: PathLike | None = None,
+    options: Sequence[str] = (),
+    threads: int | None = None,
+    program: PathLike | None = None,
+    report: PathLike | None = None,
+    junit: PathLike | None = None,
+) -> Report:
     """Judges `backend` as `leafproof verify` does, in `shards` parts, and returns the one report,
     which is the same, but for times, for any number of parts, workers and interruptions.
 

@@ -25,7 +25,7 @@ COARSEN = """
         return leafproof.Batch.from_ijk(DIVIDED, case.source.offsets)
 """
 RIGHT = "ijk // f"
-TRUNCATED = "np.fix(ijk / f).astype(np.int64)"  # the planted mistake
+TRUNCATED = "np.trunc(ijk / f).astype(np.int64)"  # the planted mistake
 
 
 def write(pytester, divided, options="", text=COARSEN):
@@ -79,21 +79,11 @@ def report_of(text):
     return text[begin:text.index("compared: 1 member, 1 voxel")]
 
 
-def test_another_program_replays_the_case(pytester):
-    program = program_or_skip()
+def test_another_program_replays_the_case(pytester, program):
     write(pytester, TRUNCATED)
     (words,) = commands(failure_of(pytester.runpytest()), "other backends:")
     assert words[:2] == ["leafproof", "replay"]
     assert pytester.run(program, *words[1:], "--backend", "host-mask").ret == 0
-
-
-def program_or_skip():
-    from leafproof.sweep import SweepError, find_program
-    built = ROOT / "build" / "bin" / "leafproof"
-    try:
-        return find_program(str(built) if built.exists() else None)
-    except SweepError as error:
-        pytest.skip(f"NOT TESTED: the line for other backends: {error}")
 
 
 def test_from_another_folder_the_line_works_too(pytester, monkeypatch):

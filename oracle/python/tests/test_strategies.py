@@ -38,7 +38,7 @@ def voxels(case):
 
 def coarsen_by_truncation(case):
     f = np.array(case.params["factor"])
-    ijk = np.fix(case.source.ijk.astype(np.float64) / f)
+    ijk = np.trunc(case.source.ijk.astype(np.float64) / f)
     return leafproof.Batch.from_ijk(ijk.astype(np.int64), case.source.offsets)
 
 

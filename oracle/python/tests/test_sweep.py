@@ -20,15 +20,6 @@ OPS = ["refine", "coarsen"]
 
 
 @pytest.fixture(scope="module")
-def program():
-    built = ROOT / "build" / "bin" / "leafproof"
-    try:
-        return find_program(str(built) if built.exists() else None)
-    except SweepError as error:
-        pytest.skip(f"NOT TESTED: sweeps: {error}")
-
-
-@pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """A backend of lists of voxels, the one of docs/porting.md: it leaves out what is in `skips`,
     and has a planted mistake: it divides toward zero. It notes its process and what it was asked,
