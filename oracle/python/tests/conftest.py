@@ -3,9 +3,16 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from leafproof.sweep import SweepError, find_program
+
+# Hypothesis draws the same each time, and nothing depends on how busy the machine is.
+hypothesis.settings.register_profile(
+    "leafproof", database=None, deadline=None, derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("leafproof")
 
 
 @pytest.fixture(scope="session")

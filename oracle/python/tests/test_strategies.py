@@ -8,21 +8,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import find, given, settings
 
 import leafproof
 from leafproof import strategies
 
 
-# Without what would depend on how busy the machine is.
-QUIET = settings(database=None, deadline=None, derandomize=True,
-                 suppress_health_check=[HealthCheck.too_slow])
-
-
 def smallest(strategy, fails, seeds=(1,)):
     """What Hypothesis comes to from whatever it finds first, from each of some beginnings."""
     return [find(strategy, fails, random=random.Random(seed),
-                 settings=settings(QUIET, max_examples=2000)) for seed in seeds]
+                 settings=settings(max_examples=2000)) for seed in seeds]
 
 
 def differs(case, answer):
@@ -219,7 +214,7 @@ def test_operations_are_those_of_the_harness():
 def test_the_builder_gives_the_answer_of_the_reference(op):
     seen = []
 
-    @settings(QUIET, max_examples=8)
+    @settings(max_examples=8)
     @given(strategies.cases(op))
     def test(case):
         assert case.op == op
@@ -233,7 +228,7 @@ def test_the_builder_gives_the_answer_of_the_reference(op):
 def test_cases_of_all_operations_and_of_some():
     seen = set()
 
-    @settings(QUIET, max_examples=60)
+    @settings(max_examples=60)
     @given(strategies.cases())
     def test(case):
         seen.add(case.op)
@@ -244,7 +239,7 @@ def test_cases_of_all_operations_and_of_some():
 
 
 def test_families_are_chosen():
-    @settings(QUIET, max_examples=50)
+    @settings(max_examples=50)
     @given(strategies.cases("dual", families=["comb"]))
     def test(case):
         assert strategies  # free ones are of no family; others are of this one
@@ -258,7 +253,7 @@ def test_families_are_chosen():
 def test_batches_have_as_many_members_as_are_asked_for():
     sizes = Counter()
 
-    @settings(QUIET, max_examples=60)
+    @settings(max_examples=60)
     @given(strategies.batches(min_members=1, max_members=3))
     def test(batch):
         assert isinstance(batch, leafproof.Batch)
@@ -270,7 +265,7 @@ def test_batches_have_as_many_members_as_are_asked_for():
 
 
 def test_points_are_arguments_of_from_points():
-    @settings(QUIET, max_examples=40)
+    @settings(max_examples=40)
     @given(strategies.points())
     def test(drawn):
         try:
@@ -286,7 +281,7 @@ def test_points_are_arguments_of_from_points():
 def test_parameters_of_kernel_maps():
     seen = set()
 
-    @settings(QUIET, max_examples=60)
+    @settings(max_examples=60)
     @given(strategies.conv_params())
     def test(params):
         assert set(params) == {"kernel_size", "stride", "dilation", "transposed"}
@@ -308,7 +303,7 @@ def test_masks_and_features_fit_a_batch():
     batch = leafproof.Batch.from_ijk([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [0, 1, 3])
     kinds = set()
 
-    @settings(QUIET, max_examples=100)
+    @settings(max_examples=100)
     @given(strategies.masks(batch), strategies.features(batch),
            strategies.features(batch, 2, "float16", whole=False))
     def test(mask, one, other):

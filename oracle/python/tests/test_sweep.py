@@ -209,6 +209,15 @@ def test_a_part_of_another_sweep_is_refused(plain, program, tmp_path):
         leafproof.sweep(shards=2, folder=tmp_path, seed=3, **arguments(plain, program))
 
 
+def test_a_kept_part_that_is_damaged_is_refused(plain, program, tmp_path):
+    words = arguments(plain, program, shards=2, folder=tmp_path)
+    leafproof.sweep(**words)
+    file = tmp_path / "part-2-of-2.json"
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(SweepError, match="part 2/2: .*Corrupt: .*part-2-of-2.json"):
+        leafproof.sweep(**words)
+
+
 def test_a_program_that_dies_is_begun_again_and_at_last_named(plain, program, tmp_path):
     """Twice a signal ends it, then it judges; or it does so for ever."""
     died = tmp_path / "died"
