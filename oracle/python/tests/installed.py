@@ -21,6 +21,17 @@ else:
 for op in lp.operations():
     lp.check(lp.Case.generate(op, 1, 1), "host")
 
+
+
+@lp.against("dual", count=8)
+def dual(case):
+    return lp.answer(case, "host")
+
+
+dual()
+plugins = {plugin.name for plugin in importlib.metadata.entry_points(group="pytest11")}
+assert "leafproof" in plugins, plugins
+
 place = pathlib.Path(lp.__file__).parent
 assert place.is_relative_to(sysconfig.get_path("purelib")) or place.is_relative_to(
     sysconfig.get_path("platlib")
