@@ -56,14 +56,14 @@ headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 mkdir -p "$place"
 # By the compiler of BUILD.
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-options=(-C "cmake.define.CMAKE_CXX_COMPILER=$compiler")
+options=(--config-settings "cmake.define.CMAKE_CXX_COMPILER=$compiler") # pip 23.0 has no -C
 
 if [[ $version == wheel ]]; then
   # As a user has it, but for warnings, so that ccache knows the libraries.
   rm -rf "$place/wheels" "$place/venv"
   "$python" -m venv "$place/venv"
   if ! "$place/venv/bin/python" -m pip wheel -w "$place/wheels" "$root" \
-    "${options[@]}" -C cmake.define.LEAFPROOF_WERROR=ON >"$log" 2>&1; then
+    "${options[@]}" --config-settings cmake.define.LEAFPROOF_WERROR=ON >"$log" 2>&1; then
     grep -qE 'Connection|Could not find a version|Temporary failure' "$log" &&
       skip "pip cannot reach PyPI: $(grep -v '^$' "$log" | tail -n 1)"
     tail -n 60 "$log"
@@ -81,8 +81,9 @@ key=$( (cd "$root" && find oracle/python pyproject.toml CMakeLists.txt cmake/Pyt
   find "$build" -name 'libleafproof_*.a' -printf '%p %T@\n' | sort) | sha256sum)
 if [[ ! -e $place/.key || $(<"$place/.key") != "$key" ]]; then
   quietly "$place/venv/bin/python" -m pip install --no-build-isolation --no-deps \
-    --force-reinstall "${options[@]}" -C cmake.source-dir=oracle/python \
-    -C "cmake.define.LEAFPROOF_BUILD=$build" -C "build-dir=$place/cmake" "$root"
+    --force-reinstall "${options[@]}" --config-settings cmake.source-dir=oracle/python \
+    --config-settings "cmake.define.LEAFPROOF_BUILD=$build" \
+    --config-settings "build-dir=$place/cmake" "$root"
   printf '%s\n' "$key" >"$place/.key"
 fi
 cd "$place" # not where the sources are
