@@ -86,6 +86,10 @@ void raise_unless_equal(const oracle::Case& question, const oracle::Verdict& ver
 NB_MODULE(_core, module) {
   namespace python = leafproof::python;
   module.doc() = "The part of leafproof that is C++; import leafproof instead.";
+  // What Python 3.10 keeps to its end, a traceback's arrays for example, is no leak of ours.
+#if PY_VERSION_HEX < 0x030B0000
+  nanobind::set_leak_warnings(false);
+#endif
   nanobind::register_exception_translator(python::translate);
   python::bind_batch(module);
   python::bind_convolution(module);
