@@ -33,10 +33,11 @@ def write(pytester, divided, options="", text=COARSEN):
 
 
 def failure_of(result):
-    """The report of the one test that failed."""
+    """The report of the one test that failed, once: with CI in the environment pytest's summary
+    repeats it."""
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
-    return text[text.index("= FAILURES ="):]
+    return text[text.index("= FAILURES ="):].partition("= short test summary info =")[0]
 
 
 def commands(text, begin):
