@@ -154,8 +154,8 @@ struct ForeignOptions {
 /// Names of all backends of this build, in the order of --help.
 std::vector<std::string> backend_names();
 
-/// The backend of that name; or of a shared library ("./libmine.so"), by abi/leafproof_backend.h; or
-/// of a command ("python3 mine.py"), the program that it runs. Error(InvalidArgument, argument
+/// The backend of that name; or of a shared library ("./libmine.so"), by abi/leafproof_backend.h;
+/// or of a command ("python3 mine.py"), the program that it runs. Error(InvalidArgument, argument
 /// "backend") when it is none of them.
 std::unique_ptr<Backend> make_backend(std::string_view name, const ForeignOptions& options = {});
 
