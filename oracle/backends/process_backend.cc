@@ -163,6 +163,8 @@ class ProcessBackend : public Backend {
                            more > 0 ? fmt::format(" and {:g} s to start", more) : "", part),
                reply);
       late.hung = true;
+      // Who needed more once is not given all of it again, case after case.
+      if (more > 0) start_ = std::min(start_.load(), 10.0);
       return late;
     }
     if (got == ChildProcess::Got::TooLong)

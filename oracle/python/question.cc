@@ -72,7 +72,8 @@ Question::Question(const std::string& op, const nb::kwargs& given) : operation_(
     return taken.contains(name) && !value_of(given, name).is_none();
   };
   const auto read = [&](const char* name, Triple& to) {
-    if (has(name)) to = triple(argument(name), value_of(given, name));
+    if (taken.contains(name) && given.contains(name))
+      to = triple(argument(name), value_of(given, name));
   };
   if (taken.contains("source")) source_ = batch_in(argument("source"), value_of(given, "source"));
   if (taken.contains("other")) other_ = batch_in(argument("other"), value_of(given, "other"));
@@ -126,8 +127,7 @@ void Question::read_mask(nb::handle given) {
 
 void Question::read_kernel(const nb::kwargs& given) {
   const auto read = [&](const char* name, Triple& to) {
-    const auto value = value_of(given, name);
-    if (!value.is_none()) to = triple(argument(name), value);
+    if (given.contains(name)) to = triple(argument(name), value_of(given, name));
   };
   read("kernel_size", case_.kernel.size);
   read("stride", case_.kernel.stride);

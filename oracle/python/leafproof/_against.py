@@ -205,11 +205,17 @@ class _Sweep:
         return answer, claims, None
 
     def _verdict(self, case):
-        """The verdict, and the exception that stands for it."""
+        """The verdict, and the exception that stands for it: what was raised, or how what was
+        returned is no answer [E-2]."""
         answer, claims, error = self._answer(case)
-        if error is not None:
-            return {"outcome": "different"}, error
-        return judge(case, answer, **self._fitting(answer, claims)), None
+        if error is None and isinstance(answer, str):  # judge() takes names of backends, too
+            error = TypeError("a text is no answer")
+        if error is None:
+            try:
+                return judge(case, answer, **self._fitting(answer, claims)), None
+            except Error as refused:
+                error = refused
+        return {"outcome": "different"}, error
 
     @staticmethod
     def _fitting(answer, claims):
@@ -229,11 +235,14 @@ class _Sweep:
         # What is replayed stays as it is.
         if self.tries > 0 and number is not None and fails(case):
             smallest = shrink(case, fails, self.tries)
-        answer, claims, error = self._answer(smallest)
         report, verdict = "", {}
-        if error is not None:
+        _, error = self._verdict(smallest)
+        if isinstance(error, Error):
+            report = f"what was returned is no answer: {error}"
+        elif error is not None:
             report = "".join(traceback.format_exception(error)).rstrip()
         else:
+            answer, claims, _ = self._answer(smallest)
             try:
                 check(smallest, answer, **self._fitting(answer, claims))
             except Mismatch as mismatch:
