@@ -52,6 +52,21 @@ def test_what_is_right_passes_and_says_its_seed(pytester):
     assert "{'equal': 64}" in (pytester.path / "junit.xml").read_text()
 
 
+@pytest.mark.parametrize("answer, says", [
+    ("case.source.ijk.astype(float), case.source.offsets", "float64"),
+    ("case.source.ijk, case.source.offsets + 1", "what was returned is no answer"),
+    ("None", "None"),
+    ('"host"', "a text is no answer"),
+])
+def test_what_is_no_answer_fails_with_its_case(pytester, answer, says):
+    write(pytester, "ijk // f", text=COARSEN.replace(
+        "leafproof.Batch.from_ijk(DIVIDED, case.source.offsets)", answer))
+    text = failure_of(pytester.runpytest())
+    assert says in text and "seed 20261129" in text
+    (command,) = commands(text, "replay:")
+    failure_of(pytester.runpytest(*command[1:]))
+
+
 def test_a_planted_mistake_is_one_voxel_and_its_lines_replay_it(pytester):
     write(pytester, TRUNCATED)
     text = failure_of(pytester.runpytest())
