@@ -80,6 +80,9 @@ Question::Question(const std::string& op, const nb::kwargs& given) : operation_(
   read("factor", case_.factor);
   read("lo", case_.lo);
   read("hi", case_.hi);
+  read("kernel_size", case_.kernel.size);
+  read("stride", case_.kernel.stride);
+  read("dilation", case_.kernel.dilation);
   if (has("operation"))
     case_.mapped = op_named(bytes_of(argument("operation"), value_of(given, "operation")));
   if (taken.contains("voxel_sizes")) read_lists(given);
@@ -126,12 +129,6 @@ void Question::read_mask(nb::handle given) {
 }
 
 void Question::read_kernel(const nb::kwargs& given) {
-  const auto read = [&](const char* name, Triple& to) {
-    if (given.contains(name)) to = triple(argument(name), value_of(given, name));
-  };
-  read("kernel_size", case_.kernel.size);
-  read("stride", case_.kernel.stride);
-  read("dilation", case_.kernel.dilation);
   const auto turned = value_of(given, "transposed"), dense = value_of(given, "dense");
   if (!turned.is_none() && flag(argument("transposed"), turned))
     case_.direction = oracle::Direction::Transposed;

@@ -144,11 +144,10 @@ class _Sweep:
         __tracebackhide__ = True
         outcomes = Counter()
         for number, case in self._cases():
-            verdict, error = self._verdict(case)
-            outcome = verdict["outcome"]
+            outcome = self._outcome(case)
             outcomes[outcome] += 1
             if outcome == "different" or (outcome == "not_implemented" and not self.skips):
-                self._fail(number, case, error)
+                self._fail(number, case)
         self.run.found.update(outcomes)
         judged = outcomes["equal"]
         if judged == 0:
@@ -201,27 +200,26 @@ class _Sweep:
                     return Error(str(error), kind=self.refusals[kind]), {}, None
             return None, {}, error
         if isinstance(answer, Answer):
-            return answer.value, claims | answer.claims, None
+            answer, claims = answer.value, claims | answer.claims
+        if isinstance(answer, str):  # judge() and check() take names of backends, too
+            return None, {}, TypeError("a text is no answer")
         return answer, claims, None
 
-    def _verdict(self, case):
-        """The verdict, and the exception that stands for it: what was raised, or how what was
-        returned is no answer [E-2]."""
+    def _outcome(self, case):
+        """What judge() says; "different" also where something was raised, or is no answer [E-2]."""
         answer, claims, error = self._answer(case)
-        if error is None and isinstance(answer, str):  # judge() takes names of backends, too
-            error = TypeError("a text is no answer")
-        if error is None:
-            try:
-                return judge(case, answer, **self._fitting(answer, claims)), None
-            except Error as refused:
-                error = refused
-        return {"outcome": "different"}, error
+        if error is not None:
+            return "different"
+        try:
+            return judge(case, answer, **self._fitting(answer, claims))["outcome"]
+        except Error:
+            return "different"
 
     @staticmethod
     def _fitting(answer, claims):
         return {} if answer is NotImplemented or isinstance(answer, Error) else claims
 
-    def _fail(self, number, case, error):
+    def _fail(self, number, case):
         """Raises the Mismatch of the smallest case near this one that fails too."""
         __tracebackhide__ = True
         judged = 0
@@ -229,24 +227,23 @@ class _Sweep:
         def fails(candidate):
             nonlocal judged
             judged += 1
-            return self._verdict(candidate)[0]["outcome"] == "different"
+            return self._outcome(candidate) == "different"
 
         smallest = case
         # What is replayed stays as it is.
         if self.tries > 0 and number is not None and fails(case):
             smallest = shrink(case, fails, self.tries)
         report, verdict = "", {}
-        _, error = self._verdict(smallest)
-        if isinstance(error, Error):
-            report = f"what was returned is no answer: {error}"
-        elif error is not None:
+        answer, claims, error = self._answer(smallest)
+        if error is not None:
             report = "".join(traceback.format_exception(error)).rstrip()
         else:
-            answer, claims, _ = self._answer(smallest)
             try:
                 check(smallest, answer, **self._fitting(answer, claims))
             except Mismatch as mismatch:
                 report, verdict = str(mismatch).rstrip(), mismatch.verdict
+            except Error as refused:
+                report = f"what was returned is no answer: {refused}"
         if not report:
             report = ("this case was answered differently before: the answers are not the same "
                       "each time")
