@@ -459,7 +459,42 @@ std::size_t any_axis(ChoiceSource& r) {
   return static_cast<std::size_t>(r.between(0, 2));
 }
 
-const std::vector<Refusal>& refusals() {
+/// A member that the operation reads, if there is one.
+std::optional<std::size_t> any_read(const Case& c, ChoiceSource& r) {
+  if (c.source.size() == 0 || (c.view && c.view->empty())) return {};
+  return c.view ? static_cast<std::size_t>(c.view->front()) : any_member(c, r);
+}
+
+/// What is made of voxels alone has no use for a map or a name.
+bool makes_grids(Op op) {
+  return !convolves(op) || op == Op::ConvGrid || op == Op::ConvTransposeGrid;
+}
+
+bool break_map(Case& c, ChoiceSource& r) {
+  const auto member = any_read(c, r);
+  if (!member || !makes_grids(c.op)) return false;
+  Map& map = c.source.maps[*member];
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  if (r.one_in(2))
+    map.voxel_size[any_axis(r)] = r.pick<double>({0.0, -0.0, -1.0, inf, nan});
+  else
+    map.origin[any_axis(r)] = r.pick<double>({inf, -inf, nan});
+  for (auto& list : c.points) list.clear();  // so that only the map is wrong
+  return true;
+}
+
+bool break_name(Case& c, ChoiceSource& r) {
+  const auto member = any_read(c, r);
+  if (!member || !makes_grids(c.op)) return false;
+  c.source.names[*member] = r.one_in(2) ? std::string(256, 'x') : std::string("a\0b", 3);
+  return true;
+}
+
+const Refusal kBadMap{"a map that is not finite and positive [G-7]", break_map};
+const Refusal kBadName{"a name of 256 bytes, or with an inner NUL [G-7]", break_name};
+
+const std::vector<Refusal>& pass_refusals() {
   static const std::vector<Refusal> all{
       {"a factor below 1 [T-11]",
        [](Case& c, ChoiceSource& r) {
@@ -605,19 +640,7 @@ const std::vector<Refusal>& refusals() {
              r.pick<double>({std::numeric_limits<double>::quiet_NaN(), inf, -inf});
          return true;
        }},
-      {"a map that is not finite and positive [G-7]",
-       [](Case& c, ChoiceSource& r) {
-         if (!from_lists(c.op) || c.source.size() == 0) return false;
-         Map& map = c.source.maps[any_member(c, r)];
-         const double inf = std::numeric_limits<double>::infinity();
-         const double nan = std::numeric_limits<double>::quiet_NaN();
-         if (r.one_in(2))
-           map.voxel_size[any_axis(r)] = r.pick<double>({0.0, -0.0, -1.0, inf, nan});
-         else
-           map.origin[any_axis(r)] = r.pick<double>({inf, -inf, nan});
-         for (auto& list : c.points) list.clear();  // so that only the map is wrong
-         return true;
-       }},
+      kBadMap,
       {"a map that the pass makes infinite, or zero [G-7]",
        [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view) return false;
@@ -637,15 +660,18 @@ const std::vector<Refusal>& refusals() {
          }
          return true;
        }},
-      {"a name of 256 bytes, or with an inner NUL [G-7]",
-       [](Case& c, ChoiceSource& r) {
-         if (!from_lists(c.op) || c.source.size() == 0) return false;
-         c.source.names[any_member(c, r)] =
-             r.one_in(2) ? std::string(256, 'x') : std::string("a\0b", 3);
-         return true;
-       }},
+      kBadName,
   };
   return all;
+}
+
+const std::vector<Refusal>& refusals(Op op) {
+  static const std::vector<Refusal> of_convolution = [] {
+    std::vector<Refusal> all = convolution_refusals();
+    all.insert(all.end(), {kBadMap, kBadName});
+    return all;
+  }();
+  return convolves(op) ? of_convolution : pass_refusals();
 }
 
 /// A good case of moderate size, away from the ends of the lattice, with at least two members.
@@ -662,10 +688,11 @@ Case safe_case(Op op, ChoiceSource& r) {
 }
 
 Case refused_case(Op op, ChoiceSource& r, std::uint64_t number) {
-  const auto& all = convolves(op) ? convolution_refusals() : refusals();
+  const auto& all = refusals(op);
   for (std::uint64_t attempt = 0;; ++attempt) {
     Case c = safe_case(op, r);
-    const Refusal& refusal = all[(number / 8 + attempt / 2) % all.size()];
+    // In steps that meet all of them, the later ones no later than the first.
+    const Refusal& refusal = all[(7 * (number / 8) + attempt / 2) % all.size()];
     if (!refusal.apply(c, r)) continue;
     c.comment = fmt::format("refused: {}{}", refusal.reason, parameters_text(c));
     return c;

@@ -64,12 +64,10 @@ std::int64_t rows_of(const std::vector<std::vector<Voxel>>& members) {
   return rows;
 }
 
-/// Adds a voxel where the lattice has it.
+/// Adds a voxel; for one beyond the lattice, the voxel that sums in 32 bits would take it for.
 void add(std::vector<Voxel>& voxels, const Triple& c) {
-  const auto [low, high] = std::minmax({c[0], c[1], c[2]});
-  if (low >= kMinVoxel && high <= kMaxVoxel)
-    voxels.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
-                      static_cast<std::int32_t>(c[2])});
+  voxels.push_back({static_cast<std::int32_t>(c[0]), static_cast<std::int32_t>(c[1]),
+                    static_cast<std::int32_t>(c[2])});
 }
 
 /// Near the voxels that a source's are joined to: divided or multiplied by the stride, and off by a

@@ -78,6 +78,29 @@ bool touching(const Case& c) {
   return false;
 }
 
+/// Two voxels of one member at opposite ends of the lattice that sums in 32 bits take for
+/// neighbours.
+bool across_the_ends(const Case& c) {
+  constexpr std::int64_t kNear = 4;
+  const auto at_end = [](std::int32_t x) { return x < INT32_MIN + kNear || x > INT32_MAX - kNear; };
+  for (const auto& member : c.source.members) {
+    std::vector<Voxel> some;
+    for (const Voxel& v : member)
+      if (some.size() < 200 && (at_end(v.x) || at_end(v.y) || at_end(v.z))) some.push_back(v);
+    for (const Voxel& u : some)
+      for (const Voxel& v : some) {
+        bool near = true, across = false;
+        for (const auto& [x, y] : {std::pair{u.x, v.x}, {u.y, v.y}, {u.z, v.z}}) {
+          const std::int64_t apart = std::int64_t{x} - y;
+          near = near && std::abs(static_cast<std::int32_t>(apart)) <= kNear;
+          across = across || apart > kNear;
+        }
+        if (near && across) return true;
+      }
+  }
+  return false;
+}
+
 /// Root tiles of the member that has the most.
 std::size_t most_tiles(const Case& c) {
   std::size_t most = 0;
@@ -187,6 +210,21 @@ bool any_point(const Case& c, Test test) {
 bool refused(const Case& c) {
   return c.comment.starts_with("refused:");
 }
+bool bad_map(const Map& map, const std::string&) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  return !std::all_of(map.voxel_size.begin(), map.voxel_size.end(), [](double s) {
+    return std::isfinite(s) && s > 0;
+  }) || !std::all_of(map.origin.begin(), map.origin.end(), finite);
+}
+bool bad_name(const Map&, const std::string& name) {
+  return name.size() > 255 || name.find('\0') != name.npos;
+}
+template <auto bad>
+bool refused_for(const Case& c) {
+  for (std::size_t m = 0; m < c.source.size(); ++m)
+    if (bad(c.source.maps[m], c.source.names[m])) return true;
+  return false;
+}
 
 // --- who promises it
 // -------------------------------------------------------------------------------
@@ -216,6 +254,10 @@ std::int64_t kernels(Op op) {
 template <std::int64_t n>
 std::int64_t strided(Op op) {
   return convolves(op) && op != Op::SubmanifoldIndexMap ? n : 0;
+}
+template <std::int64_t n>
+std::int64_t grids(Op op) {
+  return !convolves(op) || any_of(op, {Op::ConvGrid, Op::ConvTransposeGrid}) ? n : 0;
 }
 template <std::int64_t n>
 std::int64_t kernel_maps(Op op) {
@@ -301,6 +343,10 @@ std::vector<CaseClass> make_table() {
       {"near 2^24", "floats for coordinates", not_points<10>, near_power<24>},
       {"near 2^30", "sums of two coordinates wrap", not_points<64>, near_power<30>},
       {"near 2^31", "a result beyond 32 bits wraps", not_points<16>, near_power<31>},
+      {"neighbours across 2^31", "a neighbour beyond 32 bits is found at the other end",
+       of<24, Op::ErodeBox, Op::SubmanifoldIndexMap, Op::KernelMap, Op::Convolution,
+          Op::ConvolutionGradients>,
+       across_the_ends},
       {"both sides of 0", "tiles sorted unsigned", not_points<4>,
        [](const Case& c) {
          return any_voxel(c, [](const Voxel& v) { return v.x < 0; }) &&
@@ -476,6 +522,10 @@ std::vector<CaseClass> make_table() {
        [](const Case& c) { return c.operands.bias.has_value(); }},
       // Refusals.
       {"must be refused", "a refusal that is left out", all<9>, refused},
+      {"refused for its map", "a header of numbers that are none", grids<100>,
+       refused_for<bad_map>},
+      {"refused for its name", "a name that does not fit its header", grids<100>,
+       refused_for<bad_name>},
   };
   add_families(table, std::make_index_sequence<17>());
   return table;

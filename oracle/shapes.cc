@@ -257,9 +257,32 @@ void aliases(ChoiceSource& r, const Place& place, Voxels& member) {
   }
 }
 
+/// A block that lies across one or more ends of the lattice as if sums in 32 bits joined them: its
+/// voxels are beside each other to who lets coordinates wrap, and to no one else.
+void across_the_ends(ChoiceSource& r, const Place& place, Triple at, std::int64_t which,
+                     Voxels& member) {
+  Triple size{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    size[a] = r.between(1, 4);
+    if (which >> a & 1) {
+      ++size[a];
+      at[a] = kMax + 1 - r.between(1, size[a] - 1);
+    }
+  }
+  for (std::int64_t x = 0; x < size[0]; ++x)
+    for (std::int64_t y = 0; y < size[1]; ++y)
+      for (std::int64_t z = 0; z < size[2]; ++z) {
+        Triple c{at[0] + x, at[1] + y, at[2] + z};
+        for (std::size_t a = 0; a < 3; ++a)
+          if (which >> a & 1 && c[a] > kMax) c[a] += kMin - kMax - 1;
+        add(member, place, c);
+      }
+}
+
 void ends(ChoiceSource& r, const Place& place, Voxels& member) {
   Triple at = anchor(r, place);
   const std::int64_t which = r.between(1, 7);  // the axes on which it lies at an end
+  if (r.one_in(2)) return across_the_ends(r, place, at, which, member);
   for (std::size_t a = 0; a < 3; ++a)
     if (which >> a & 1) at[a] = r.one_in(2) ? kMax - r.between(0, 9) : kMin + r.between(0, 9);
   const std::int64_t width = r.between(1, 3);
@@ -290,7 +313,7 @@ const std::vector<Shape>& shapes() {
       {"tiles", "root tiles sorted unsigned; tables of 31, 32, 33 and many tiles", false, tiles},
       {"line", "one axis crosses many nodes: components permuted or dropped", false, line},
       {"aliases", "keys too narrow: coordinates equal in their low 8 to 26 bits", false, aliases},
-      {"ends", "a result beyond 32 bits wraps", true, ends},
+      {"ends", "a result or a neighbour beyond 32 bits wraps", true, ends},
       {"powers", "keys too narrow: coordinates around powers of two up to the ends of the lattice",
        true, powers},
       {"mixture", "nodes of one family between those of another", false,
@@ -325,19 +348,26 @@ std::vector<Voxel> make_member(ChoiceSource& random, const Shape& shape, const P
 std::vector<Voxel> make_erodible(ChoiceSource& random, const Place& place, Triple lo, Triple hi) {
   Triple at = anchor(random, place);
   Triple size{};
+  // One in eight lies across ends of the lattice, as if sums in 32 bits joined them.
+  const std::int64_t across = place.ends && random.one_in(8) ? random.between(1, 7) : 0;
   for (std::size_t a = 0; a < 3; ++a) {
-    size[a] = hi[a] - lo[a] + 1 + (random.one_in(2) ? random.between(0, 2) : 0);
-    at[a] = std::clamp(at[a] + lo[a], kMin, kMax - size[a] + 1);
+    const std::int64_t more = random.one_in(2) ? random.between(0, 2) : 0;
+    const std::int64_t below = random.between(0, more);  // what is left lies across the anchor
+    size[a] = hi[a] - lo[a] + 1 + more;
+    at[a] = std::clamp(at[a] + lo[a] - below, kMin, kMax - size[a] + 1);
+    if (across >> a & 1) at[a] = kMax + 1 - random.between(0, size[a]);
   }
   Voxels member;
   const std::int64_t volume = size[0] * size[1] * size[2];
   const std::int64_t hole = random.one_in(2) ? random.between(0, volume - 1) : -1;
   Place whole = place;
   whole.budget = std::max(place.budget, volume);
-  for (std::int64_t i = 0; i < volume; ++i)
-    if (i != hole)
-      add(member, whole,
-          {at[0] + i / (size[1] * size[2]), at[1] + i / size[2] % size[1], at[2] + i % size[2]});
+  for (std::int64_t i = 0; i < volume; ++i) {
+    Triple c{at[0] + i / (size[1] * size[2]), at[1] + i / size[2] % size[1], at[2] + i % size[2]};
+    for (auto& x : c)
+      if (x > kMax) x += kMin - kMax - 1;
+    if (i != hole) add(member, whole, c);
+  }
   reference::make_canonical(member);
   return member;
 }

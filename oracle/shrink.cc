@@ -40,9 +40,9 @@ class Shrinker {
     while (before != steps_ && left_ > 0) {
       before = steps_;
       drop_members();
+      parameters();  // first: a large one may need many voxels
       drop_elements();
       drop_parts();
-      parameters();
       flatten_axes();
       exchange();
       move_all();
@@ -90,6 +90,9 @@ class Shrinker {
     for (std::size_t m = best_.source.size(); m-- > 0;)
       edited([m](Case& c) { drop_unread_member(c, m); });
     edited(resolve_view);
+    if (best_.view && best_.view->size() > 1)  // of one member, whichever it was
+      for (std::size_t m = 0; m < best_.source.size(); ++m)
+        edited([m](Case& c) { c.view = {{static_cast<std::int64_t>(m)}}; });
   }
 
   void drop_elements() {

@@ -77,6 +77,25 @@ class Cli : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Cli, AFailureOnAFileIsReplayedWithTheOptionsItWasReadWith) {
+  const Strings asked{"verify", "--level",   "0",
+                      "--ops",  "dual",      "--tries",
+                      "0",      "--backend", "sed -u 's/.*/nonsense/'"};
+  const std::vector<std::pair<Strings, std::string>> all{
+      {{"--voxel-size", "0.25"}, " --voxel-size 0.25"},
+      {{"--resolution", "17"}, " --resolution 17"},
+      {{}, ""}};
+  for (const auto& [options, line] : all) {
+    Strings arguments = asked;
+    arguments.insert(arguments.end(), {"--input", at("points.xyz"), "--input", at("other.xyz")});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Result r = run(arguments);
+    EXPECT_EQ(r.code, 1) << r.err;
+    const std::string files = " --input " + at("points.xyz") + " --input " + at("other.xyz");
+    EXPECT_NE(r.out.find(files + line + "\n"), std::string::npos) << files << line << "\n" << r.out;
+  }
+}
+
 TEST_F(Cli, HelpAndVersion) {
   const Result version = run({"--version"});
   EXPECT_EQ(version.code, 0);

@@ -2,6 +2,7 @@
 // its smallest case read back from text; healthy things are not reported; the program says so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "oracle/generate.h"
 #include "tests/faults/selftest.h"
 
 namespace leafproof::faults {
@@ -83,12 +85,12 @@ SelftestOptions options() {
 /// Of the smallest case: what shows a fault is one voxel or two, but for these.
 std::int64_t most_voxels(const std::string& name) {
   static const std::map<std::string, std::int64_t> others{
-      {"linear-key-32", 3},         // two that alias, and one that asks
-      {"narrow-accumulator", 3},    // rows that lose what a float keeps
-      {"members-interleaved", 3},   // two members, and an order of two rows
-      {"chunk-seam/twice", 5},      // a chunk of three rows, the next, and a source
-      {"prefix-sum/overflow", 24},  // 256 voxels of a leaf, made by a dilation
-      {"lengths-total-only", 8},    // a mask that fits no member is not shrunk
+      {"linear-key-32", 3},          // two that alias, and one that asks
+      {"narrow-accumulator", 3},     // rows that lose what a float keeps
+      {"members-interleaved", 3},    // two members, and an order of two rows
+      {"chunk-seam/twice", 5},       // a chunk of three rows, the next, and a source
+      {"prefix-sum/overflow", 256},  // so many voxels of a leaf, or fewer that a dilation makes
+      {"lengths-total-only", 8},     // a mask that fits no member is not shrunk
   };
   const auto found = others.find(name);
   return found == others.end() ? 2 : found->second;
@@ -121,6 +123,22 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedFault, testing::ValuesIn(all()), [](const 
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;
 });
+
+// A library that wraps in one operation alone is found there, and by a sweep of the second level.
+TEST(PlantedFaults, AWrappedNeighbourIsSeenInEveryOperation) {
+  const auto found = std::find_if(planted().begin(), planted().end(), [](const Planted& each) {
+    return each.name() == "range-wraps/neighbour";
+  });
+  ASSERT_NE(found, planted().end());
+  for (const Op op : found->ops) {
+    Planted alone = *found;
+    alone.ops = {op};
+    SelftestOptions level = options();
+    level.cases = oracle::cases_of_level(op, 2);
+    level.tries = 1;
+    EXPECT_TRUE(run_fault(alone, level).kill) << to_string(op);
+  }
+}
 
 // The same fault by the same seed is killed by the same case, whatever the threads.
 TEST(Selftest, IsDeterministic) {

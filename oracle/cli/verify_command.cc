@@ -15,6 +15,7 @@
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
 #include "oracle/input/input.h"
+#include "oracle/report_parts.h"
 #include "oracle/statement.h"
 #include "oracle/throughput.h"
 #include "oracle/verify.h"
@@ -83,6 +84,18 @@ std::vector<Skip> skips_in(const std::filesystem::path& file) {
   return read_skips(as_text(bytes.bytes), file.string());
 }
 
+/// What has real input read again as it was read now.
+std::string replay_of_input(const Options& options) {
+  if (options.inputs.empty()) return {};
+  std::vector<std::string> words;
+  for (const auto& file : options.inputs) words.push_back("--input " + shell_word(file.string()));
+  if (options.input.voxel_size > 0)
+    words.push_back(fmt::format("--voxel-size {}", options.input.voxel_size));
+  else if (options.input.resolution != InputOptions().resolution)
+    words.push_back(fmt::format("--resolution {}", options.input.resolution));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 /// The batches on which every pass runs. What is absent goes to `notes`.
 std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& notes) {
   Input input = options.inputs.empty() ? real_scene() : read_input(options.inputs, options.input);
@@ -97,9 +110,7 @@ std::vector<Scene> scenes_of(const Options& options, std::vector<std::string>& n
   scene.name = options.inputs.empty() ? "meshes" : options.inputs.front().filename().string();
   if (options.inputs.size() > 1)
     scene.name += fmt::format(" and {} more", options.inputs.size() - 1);
-  for (const auto& file : options.inputs)
-    scene.replay += fmt::format(" --input '{}'", file.string());
-  if (!scene.replay.empty()) scene.replay.erase(0, 1);
+  scene.replay = replay_of_input(options);
   Case built;  // its own size is checked here; each pass on it takes a few times that
   built.id = scene.name;
   built.source = std::move(input.batch);

@@ -37,6 +37,7 @@ enum class Fault {
   FactorPow2,
   FactorFirstOnly,
   RangeWraps,
+  NeighbourWraps,
   RegionKind,
   TapLastDropped,
   TapCentreDropped,

@@ -120,7 +120,7 @@ KernelMap map_of(Fault fault, const Batch& source, const Batch& given, const Ker
       const std::optional<Triple> partner =
           forward ? std::optional(fine_of(fault, k, at, tap.at, direction))
                   : coarse_of(fault, k, at, tap.at, direction);
-      if (!partner || !fits(*partner)) continue;
+      if (!partner || (fault != Fault::NeighbourWraps && !fits(*partner))) continue;
       const auto from = index.find({targets[row].member, voxel_at(*partner)});
       if (!from) continue;
       const std::pair pair(static_cast<std::int64_t>(row), *from);

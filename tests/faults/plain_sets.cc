@@ -216,7 +216,7 @@ Batch eroded(Fault fault, const Case& c, const Batch& source) {
   for (auto& member : result.members) {
     const std::vector<Voxel> whole = member;
     const auto holds = [&](const Triple& t) {
-      if (!fits(t)) return false;
+      if (fault != Fault::NeighbourWraps && !fits(t)) return false;
       const auto less = [fault](const Voxel& a, const Voxel& b) { return before(fault, a, b); };
       return std::binary_search(whole.begin(), whole.end(), voxel_at(t), less);
     };
