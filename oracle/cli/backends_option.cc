@@ -104,4 +104,16 @@ bool has_no_answer(const std::string& backend, const Answer& answer) {
   return true;
 }
 
+std::vector<Skip> BackendsOption::skips(const std::vector<std::string>& texts,
+                                        const std::function<Op(const std::string&)>& op_of) const {
+  std::vector<Skip> skips;
+  for (const std::string& text : texts) {
+    const auto at = text.find('@');
+    Skip skip{op_of(text.substr(0, at)), at == text.npos ? std::string() : text.substr(at + 1)};
+    if (!skip.backend.empty()) make(skip.backend);  // refuses an unknown name
+    skips.push_back(std::move(skip));
+  }
+  return skips;
+}
+
 }  // namespace leafproof::oracle::cli

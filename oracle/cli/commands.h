@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -56,6 +57,9 @@ struct BackendsOption {
   /// As a command that judges many cases asks it: brute_force only where its boxes have at most
   /// `cells` cells together, so that the time stays bounded.
   std::unique_ptr<Backend> make_judged(const std::string& name, std::int64_t cells) const;
+  /// "OP" or "OP@BACKEND" each; refuses an unknown backend, as `op_of` does an unknown operation.
+  std::vector<Skip> skips(const std::vector<std::string>& texts,
+                          const std::function<Op(const std::string&)>& op_of) const;
 
  private:
   void add_foreign_to(CLI::App& command);

@@ -41,25 +41,15 @@ std::vector<std::string> known_ops() {
   return names;
 }
 
-std::vector<Skip> parse_skips(const std::vector<std::string>& texts,
-                              const BackendsOption& backends) {
-  std::vector<Skip> skips;
-  for (const std::string& text : texts) {
-    const auto at = text.find('@');
-    const auto op = parse_op(text.substr(0, at));
-    if (!op)
-      throw Error(ErrorKind::InvalidArgument,
-                  {.operation = "vectors",
-                   .argument = "--skip",
-                   .value = text,
-                   .reason = fmt::format("must be one of {}", fmt::join(known_ops(), ", ")),
-                   .member = {},
-                   .row = {}});
-    Skip skip{*op, at == text.npos ? std::string() : text.substr(at + 1)};
-    if (!skip.backend.empty()) backends.make(skip.backend);  // refuses an unknown name
-    skips.push_back(std::move(skip));
-  }
-  return skips;
+Op known_op(const std::string& name) {
+  if (const auto op = parse_op(name)) return *op;
+  throw Error(ErrorKind::InvalidArgument,
+              {.operation = "vectors",
+               .argument = "--skip",
+               .value = name,
+               .reason = fmt::format("must be one of {}", fmt::join(known_ops(), ", ")),
+               .member = {},
+               .row = {}});
 }
 
 std::string line_of(const Tally& tally) {
@@ -83,7 +73,7 @@ Tally run_dialect(const std::filesystem::path& file, std::string& name,
 }
 
 int run(const Options& options) {
-  const auto skips = parse_skips(options.skips, options.backends);
+  const auto skips = options.backends.skips(options.skips, known_op);
   const auto all = vector_files(options.folder);
   std::vector<std::filesystem::path> files;  // those that backends are asked
   nlohmann::json document = nlohmann::json::array();

@@ -65,19 +65,6 @@ VerifyOptions::Shard parse_shard(const std::string& text) {
   return shard;
 }
 
-std::vector<Skip> parse_skips(const std::vector<std::string>& texts,
-                              const BackendsOption& backends) {
-  std::vector<Skip> skips;
-  for (const std::string& text : texts) {
-    const auto at = text.find('@');
-    Skip skip{parse_ops({text.substr(0, at)}).front(),
-              at == text.npos ? std::string() : text.substr(at + 1)};
-    if (!skip.backend.empty()) backends.make(skip.backend);  // refuses an unknown name
-    skips.push_back(std::move(skip));
-  }
-  return skips;
-}
-
 std::vector<Skip> skips_in(const std::filesystem::path& file) {
   if (file.empty()) return {};
   const FileBytes bytes = read_file({"read skips", file});
@@ -219,7 +206,8 @@ int run(const Options& options) {
   verify_options.seed = options.seed;
   if (options.only_case >= 0)
     verify_options.only_case = static_cast<std::uint64_t>(options.only_case);
-  verify_options.skips = parse_skips(options.skips, options.backends);
+  verify_options.skips = options.backends.skips(
+      options.skips, [](const std::string& op) { return parse_ops({op}).front(); });
   const auto listed = skips_in(options.skips_file);
   verify_options.skips.insert(verify_options.skips.end(), listed.begin(), listed.end());
   verify_options.threads = options.threads;
