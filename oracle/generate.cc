@@ -26,6 +26,7 @@ using reference::ErrorKind;
 
 constexpr std::int64_t kMin64 = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostVoxels = 100'000;  // of a case's result, or little more
 constexpr std::int64_t kMaxVoxel = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMinVoxel = std::numeric_limits<std::int32_t>::min();
 
@@ -64,8 +65,14 @@ void draw_refine_factor(Case& c, ChoiceSource& r, bool safe) {
   if (safe) c.factor = per_axis(r, [&] { return r.between(1, 5); });
   if (!safe && r.one_in(16)) c.factor = {r.pick<std::int64_t>({127, 128, 129, 1000, 1024}), 2, 1};
   std::swap(c.factor[0], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
+  std::int64_t most = 4096;
+  if (!safe && r.one_in(32)) {  // one voxel becomes as many as a leaf's or a node's counts overflow
+    c.factor = r.pick<Triple>({{17, 17, 17}, {33, 33, 2}, {65, 65, 1}, {41, 41, 41}});
+    std::swap(c.factor[2], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
+    most = 70'000;
+  }
   // The largest axis gives way until one voxel's image is small enough for a quick answer.
-  while (volume(c.factor) > 4096) {
+  while (volume(c.factor) > most) {
     auto& largest = *std::max_element(c.factor.begin(), c.factor.end());
     largest = (largest + 1) / 2;
   }
@@ -75,6 +82,10 @@ void draw_coarsen_factor(Case& c, ChoiceSource& r, bool safe) {
   c.factor = per_axis(r, [&] {
     return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64, 127, 128, 129});
   });
+  if (!safe && r.one_in(5))  // where n * (1 / f) is just below a whole number, and rarer ones
+    c.factor[static_cast<std::size_t>(r.between(0, 2))] =
+        r.pick<std::int64_t>({49, 98, 103, 107, 161, 187, 10,   11,   12,   13,     15,    31,
+                              32, 33, 100, 255, 256, 257, 1000, 1023, 1024, 65'535, 65'536});
   if (!safe && r.one_in(8))
     c.factor[static_cast<std::size_t>(r.between(0, 2))] =
         r.pick<std::int64_t>({4096, std::int64_t{1} << 20, kMaxVoxel, kMaxVoxel + 1, kMaxVoxel + 2,
@@ -82,7 +93,7 @@ void draw_coarsen_factor(Case& c, ChoiceSource& r, bool safe) {
 }
 
 void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
-  switch (r.between(0, safe ? 6 : 8)) {
+  switch (r.between(0, safe ? 6 : 9)) {
     case 0:
     case 1:
       c.lo = {-1, -1, -1}, c.hi = {1, 1, 1};
@@ -104,14 +115,25 @@ void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
       break;
     case 6: {  // wide on one axis
       const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
-      const std::int64_t width = r.pick<std::int64_t>({17, 65, 129, 1023, 1024});
+      const std::int64_t width = r.pick<std::int64_t>(
+          {17, 65, 129, 1023, 1024, 11, 12, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 257, 512});
       c.lo = {r.between(-2, 0), r.between(-2, 0), r.between(-2, 0)};
       c.hi = {0, 0, 0};
-      c.lo[axis] = r.between(-width + 1, 0);
+      c.lo[axis] = r.one_in(3) ? r.between(-200, 200) : r.between(-width + 1, 0);
       c.hi[axis] = c.lo[axis] + width - 1;
       break;
     }
-    case 7:  // a shift by whole nodes, and by one voxel less or more
+    case 7: {  // wide on two axes, or on all
+      for (std::size_t a = 0; a < 3; ++a) {
+        const std::int64_t width = r.pick<std::int64_t>({17, 9, 10, 18, 33, 65});
+        c.lo[a] = r.one_in(4) ? r.between(-99, 99) : r.between(-width + 1, 0);
+        c.hi[a] = c.lo[a] + width - 1;
+      }
+      const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+      c.hi[axis] = c.lo[axis] + r.pick<std::int64_t>({0, 1, 9, 16});
+      break;
+    }
+    case 8:  // a shift by whole nodes, and by one voxel less or more
       for (auto& x : c.lo) {
         const std::int64_t by = r.pick<std::int64_t>({-4096, -128, -8, 0, 8, 128, 4096});
         x = by + r.between(-1, 1);
@@ -145,7 +167,13 @@ void draw_erosion(Case& c, ChoiceSource& r) {
       break;
     default: {  // wide on one axis
       const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
-      const std::int64_t width = r.pick<std::int64_t>({17, 65, 129, 1023, 1024});
+      const std::int64_t width = r.pick<std::int64_t>(
+          {17, 65, 129, 1023, 1024, 10, 11, 16, 31, 32, 33, 64, 128, 255, 256, 257, 512});
+      const bool others = width < 150 && r.one_in(2);  // the work grows with their square
+      for (std::size_t a = 0; a < 3; ++a) {
+        c.lo[a] = others ? r.between(-1, 0) : 0;
+        c.hi[a] = others ? r.between(0, 1) : 0;
+      }
       c.lo[axis] = r.between(-width + 1, 0);
       c.hi[axis] = c.lo[axis] + width - 1;
     }
@@ -189,8 +217,17 @@ Place place_for(const Case& c, ChoiceSource& r, bool safe) {
 std::vector<bool> draw_emptiness(ChoiceSource& r, std::uint64_t number) {
   if (r.one_in(10)) {
     std::vector<bool> empty(
-        static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33})));
+        static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33, 6, 10, 31, 32})));
     for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(3);
+    if (!r.one_in(8)) return empty;
+    // Numbers of members that words and bytes end at; but few that hold voxels.
+    empty.assign(static_cast<std::size_t>(r.pick<std::int64_t>({64, 65, 128, 255, 256, 257})),
+                 true);
+    empty.front() = r.one_in(3);
+    empty.back() = r.one_in(6);
+    for (int i = 0; i < 3; ++i)
+      empty[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(empty.size()) - 1))] =
+          false;
     return empty;
   }
   const std::uint64_t pattern = number % 31 + 1;  // a leading 1, then a bit per member
@@ -206,6 +243,8 @@ std::array<double, 3> draw_sizes(ChoiceSource& r) {
   std::array<double, 3> sizes{};
   const bool isotropic = r.one_in(2);
   for (std::size_t a = 0; a < 3; ++a) sizes[a] = a > 0 && isotropic ? sizes[0] : draw();
+  if (r.one_in(24))  // legal, and 1/s or the float is not finite
+    sizes[static_cast<std::size_t>(r.between(0, 2))] = r.pick<double>({1e-7, 1e39, 1e-310, 1e-46});
   return sizes;
 }
 
@@ -259,10 +298,34 @@ const Shape& draw_shape(ChoiceSource& r, bool ends) {
   }
 }
 
+/// Makes it as many voxels as blocks of threads and fields of bits end at, where it may have them.
+void cut_or_fill(std::vector<Voxel>& member, ChoiceSource& r, std::int64_t budget) {
+  const std::int64_t size = r.pick<std::int64_t>(
+      {32, 64, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2048, 4095, 4096, 4097, 8192});
+  if (size > budget) return;
+  const auto wanted = static_cast<std::size_t>(size);
+  const Voxel from = member.front();
+  // Blocks of a leaf each, in a row; so many that those of the member cannot make them too few.
+  const std::int64_t leaves = size / 512 + 2 + static_cast<std::int64_t>(member.size()) / 512;
+  if (std::int64_t{from.z} + 8 * leaves < kMaxVoxel && member.size() < wanted) {
+    std::vector<Voxel> more = member;
+    for (std::int64_t i = 0; i < 512 * leaves; ++i)
+      more.push_back({static_cast<std::int32_t>((from.x & ~7) + i / 64 % 8),
+                      static_cast<std::int32_t>((from.y & ~7) + i / 8 % 8),
+                      static_cast<std::int32_t>((from.z & ~7) + 8 * (i / 512) + i % 8)});
+    reference::make_canonical(more);
+    member = std::move(more);
+  }
+  if (member.size() > wanted) member.resize(wanted);
+}
+
 std::vector<Voxel> draw_member(const Case& c, ChoiceSource& r, const Shape& shape, Place place) {
   if (c.op == Op::ErodeBox && r.one_in(3)) return make_erodible(r, place, c.lo, c.hi);
+  const std::int64_t whole = place.budget;
   place.budget = std::max<std::int64_t>(1, place.budget / r.pick<std::int64_t>({1, 1, 4, 64}));
-  return make_member(r, shape, place);
+  std::vector<Voxel> member = make_member(r, shape, place);
+  if (r.one_in(12)) cut_or_fill(member, r, whole);
+  return member;
 }
 
 void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
@@ -270,8 +333,16 @@ void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
   const auto live = std::count(empty.begin(), empty.end(), false);
   place.budget = std::max<std::int64_t>(1, place.budget / std::max<std::int64_t>(1, live));
   const Shape* shape = &first;
-  const bool twins = r.one_in(6);  // members with equal coordinates, or nearly so
+  const bool twins = r.one_in(5);  // members with equal coordinates, or nearly so
+  // Nearly: beside each other, or apart by what a key with the member in it may have no room for.
+  Triple apart{0, 0, 0};
+  apart[static_cast<std::size_t>(r.between(0, 2))] =
+      r.pick<std::int64_t>({0, 1, 1 << 20, 1 << 21, 1 << 16, 1 << 24, -1, -(1 << 20), -(1 << 21)});
   const std::vector<Voxel>* original = nullptr;
+  const std::int64_t image = c.op == Op::Refine      ? volume(c.factor)
+                             : c.op == Op::DilateBox ? volume(widths(c))
+                                                     : 1;
+  std::int64_t used = 0;  // voxels of results
   c.source.members.resize(empty.size());
   for (std::size_t i = 0; i < empty.size(); ++i) {
     c.source.maps.push_back(draw_map(r));
@@ -279,9 +350,12 @@ void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
     if (empty[i]) continue;
     auto& member = c.source.members[i];
     if (twins && original != nullptr)
-      member = moved(*original, {r.one_in(3) ? 1 : 0, 0, 0});
+      member = moved(*original, r.one_in(2) ? apart : Triple{0, 0, 0});
+    else if (used > kMostVoxels)
+      continue;  // one voxel each would be too many
     else
       member = draw_member(c, r, *shape, place);
+    used += static_cast<std::int64_t>(member.size()) * std::max<std::int64_t>(1, image);
     if (original == nullptr) original = &member;
     shape = &draw_shape(r, place.ends);
   }
@@ -350,8 +424,12 @@ std::vector<std::int64_t> draw_view(ChoiceSource& r, std::int64_t members) {
     return {member, member};
   }
   if (kind == 4) r.shuffle(view);
-  if (kind == 5)  // any selection, repeats included
+  if (kind == 5) {  // any selection, repeats included; longer than the batch as well
+    if (r.one_in(2))
+      view.resize(
+          static_cast<std::size_t>(r.between(1, 2 * std::min<std::int64_t>(members, 8) + 1)));
     for (auto& i : view) i = r.between(0, members - 1);
+  }
   return view;
 }
 
@@ -393,9 +471,12 @@ Batch draw_other(const Case& c, ChoiceSource& r, const Place& place) {
   Batch other;
   for (const auto* member : read_members(c)) {
     std::vector<Voxel> voxels;
-    switch (r.between(0, 7)) {
+    switch (r.between(0, 8)) {
       case 0:
         voxels = *member;
+        break;
+      case 7:  // as many, in its box, with the same ends
+        voxels = nudged(*member, r);
         break;
       case 1:
         break;  // empty
@@ -430,6 +511,7 @@ Batch draw_other(const Case& c, ChoiceSource& r, const Place& place) {
 
 void draw_rest(Case& c, ChoiceSource& r, const Place& place) {
   if (c.op == Op::FromIjk) unsort(c.source, r);
+  add_partners(c, r);
   if (c.op == Op::FromPoints) make_points(c, r);
   if (!from_lists(c.op) && r.one_in(4))
     c.view = draw_view(r, static_cast<std::int64_t>(c.source.size()));
@@ -470,6 +552,72 @@ bool makes_grids(Op op) {
   return !convolves(op) || op == Op::ConvGrid || op == Op::ConvTransposeGrid;
 }
 
+/// What belongs to a member that is read, for one more of them.
+void one_more(Case& c) {
+  if (c.mask) c.mask->emplace_back();
+  for (auto* batch : {&c.other, &c.target})
+    if (*batch) {
+      (*batch)->members.emplace_back();
+      (*batch)->maps.emplace_back();
+      (*batch)->names.emplace_back();
+    }
+}
+
+/// Nothing to do: no member, none that is read, or none with a voxel. What is wrong stays wrong.
+void make_empty(Case& c, ChoiceSource& r) {
+  const std::int64_t kind = from_lists(c.op) ? r.between(0, 1) : r.between(0, 2);
+  const auto clear = [](std::vector<std::vector<Voxel>>& members) {
+    for (auto& member : members) member.clear();
+  };
+  if (kind == 1) {
+    c.source = {};
+    c.points.clear();
+    c.view.reset();
+  } else if (kind == 2) {
+    c.view.emplace();
+  }
+  if (kind > 0) {
+    if (c.mask) c.mask->clear();
+    for (auto* batch : {&c.other, &c.target})
+      if (*batch) **batch = {};
+  } else {
+    clear(c.source.members);
+    for (auto& list : c.points) list.clear();
+    if (c.mask)
+      for (auto& mask : *c.mask) mask.clear();
+    for (auto* batch : {&c.other, &c.target})
+      if (*batch) clear((*batch)->members);
+  }
+  const auto no_rows = [](reference::Array& array) {
+    if (array.shape.empty()) return;
+    array.shape[0] = 0;
+    array.values.clear();
+  };
+  no_rows(c.operands.features);
+  if (c.operands.grad_output) no_rows(*c.operands.grad_output);
+}
+
+bool break_view(Case& c, ChoiceSource& r) {
+  if (from_lists(c.op)) return false;
+  if (r.one_in(6)) {  // of a batch of nothing no index is good
+    make_empty(c, r);
+    c.source = {};
+    if (c.mask) c.mask->clear();
+    for (auto* batch : {&c.other, &c.target})
+      if (*batch) **batch = {};
+    c.view.emplace();
+  }
+  const auto size = static_cast<std::int64_t>(c.source.size());
+  if (!c.view) {
+    c.view.emplace();
+    for (std::int64_t i = 0; i < size; ++i) c.view->push_back(i);
+  }
+  c.view->push_back(
+      r.pick<std::int64_t>({size, size + 1, -1, kMax64, kMin64, std::int64_t{1} << 32}));
+  one_more(c);
+  return true;
+}
+
 bool break_map(Case& c, ChoiceSource& r) {
   const auto member = any_read(c, r);
   if (!member || !makes_grids(c.op)) return false;
@@ -491,6 +639,7 @@ bool break_name(Case& c, ChoiceSource& r) {
   return true;
 }
 
+const Refusal kBadView{"a view of a member that is not there [E-3]", break_view};
 const Refusal kBadMap{"a map that is not finite and positive [G-7]", break_map};
 const Refusal kBadName{"a name of 256 bytes, or with an inner NUL [G-7]", break_name};
 
@@ -501,14 +650,16 @@ const std::vector<Refusal>& pass_refusals() {
          if (c.op != Op::Refine && c.op != Op::Coarsen) return false;
          c.factor[any_axis(r)] = r.pick<std::int64_t>({0, -1, -2, kMin64});
          return true;
-       }},
+       },
+       true},
       {"a factor over 1024 [T-11]",
        [](Case& c, ChoiceSource& r) {
          if (c.op != Op::Refine) return false;
          c.factor[any_axis(r)] =
              r.pick<std::int64_t>({1025, std::int64_t{1} << 31, std::int64_t{1} << 32, kMax64});
          return true;
-       }},
+       },
+       true},
       {"lo above hi [T-11]",
        [](Case& c, ChoiceSource& r) {
          if (c.op != Op::DilateBox) return false;
@@ -517,7 +668,8 @@ const std::vector<Refusal>& pass_refusals() {
          c.hi[a] = c.lo[a] - 1;
          if (r.one_in(4)) c.lo[a] = kMax64, c.hi[a] = kMin64;
          return true;
-       }},
+       },
+       true},
       {"a box over 1024 wide [T-11]",
        [](Case& c, ChoiceSource& r) {
          if (c.op != Op::DilateBox && c.op != Op::ErodeBox) return false;
@@ -536,7 +688,8 @@ const std::vector<Refusal>& pass_refusals() {
              c.lo[a] = kMin64, c.hi[a] = 0;
          }
          return true;
-       }},
+       },
+       true},
       {"an erosion box without 0 [T-11]",
        [](Case& c, ChoiceSource& r) {
          if (c.op != Op::ErodeBox) return false;
@@ -544,7 +697,8 @@ const std::vector<Refusal>& pass_refusals() {
          const bool above = r.one_in(2);
          c.lo[a] = above ? 1 : -3, c.hi[a] = above ? 3 : -1;
          return true;
-       }},
+       },
+       true},
       {"mask lengths exchanged: the total is right [T-10]",
        [](Case& c, ChoiceSource&) {
          if (!c.mask) return false;
@@ -576,26 +730,19 @@ const std::vector<Refusal>& pass_refusals() {
       {"two batches of unequal size [T-10]",
        [](Case& c, ChoiceSource& r) {
          if (!c.other) return false;
-         if (c.other->members.empty() || r.one_in(2)) {
-           c.other->members.emplace_back();
-           c.other->maps.emplace_back();
-           c.other->names.emplace_back();
-         } else {
-           c.other->members.pop_back();
-           c.other->maps.pop_back();
-           c.other->names.pop_back();
-         }
+         // As the batch has that the view is of, or one for all, or one less or more.
+         std::size_t size = c.other->size() + 1;
+         const std::int64_t kind = r.between(0, 3);
+         if (kind == 1 && c.view) size = c.source.size();
+         if (kind == 2) size = 1;
+         if (kind == 3 && c.other->size() > 0) size = c.other->size() - 1;
+         if (size == c.other->size()) ++size;
+         c.other->members.resize(size);
+         c.other->maps.resize(size);
+         c.other->names.resize(size);
          return true;
        }},
-      {"a view of a member that is not there [E-3]",
-       [](Case& c, ChoiceSource& r) {
-         if (from_lists(c.op) || c.mask || c.other) return false;
-         if (!c.view) c.view.emplace();
-         const auto size = static_cast<std::int64_t>(c.source.size());
-         c.view->push_back(
-             r.pick<std::int64_t>({size, size + 1, -1, kMax64, kMin64, std::int64_t{1} << 32}));
-         return true;
-       }},
+      kBadView,
       {"a result one voxel outside the lattice [L-5]",
        [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view) return false;
@@ -612,10 +759,16 @@ const std::vector<Refusal>& pass_refusals() {
            at[a] = high ? (kMaxVoxel + 1) / c.factor[a]
                         : reference::floor_div(kMinVoxel - 1, c.factor[a]);
          } else if (c.op == Op::FromPoints) {
+           const bool exact = r.one_in(2);  // the first voxel outside, by a unit map
+           if (exact) c.source.maps[m] = {};
            const Map& map = c.source.maps[m];
            const double outside = high ? 2147483648.0 : -2147483649.0;
            const double scaled = outside * map.voxel_size[a];
            c.points[m].push_back({0, 0, 0});
+           if (exact) {
+             c.points[m].back()[a] = outside;
+             return true;
+           }
            c.points[m].back()[a] = r.one_in(4) ? (high ? 1e308 : -1e308) : scaled + map.origin[a];
            // Rounding may bring it back to the edge: a further voxel is surely outside.
            if (std::abs(c.points[m].back()[a]) < 1e300)
@@ -661,6 +814,7 @@ const std::vector<Refusal>& pass_refusals() {
          return true;
        }},
       kBadName,
+      kBadMap,  // it has many kinds
   };
   return all;
 }
@@ -668,7 +822,7 @@ const std::vector<Refusal>& pass_refusals() {
 const std::vector<Refusal>& refusals(Op op) {
   static const std::vector<Refusal> of_convolution = [] {
     std::vector<Refusal> all = convolution_refusals();
-    all.insert(all.end(), {kBadMap, kBadName});
+    all.insert(all.end(), {kBadView, kBadMap, kBadName, kBadMap});
     return all;
   }();
   return convolves(op) ? of_convolution : pass_refusals();
@@ -694,6 +848,7 @@ Case refused_case(Op op, ChoiceSource& r, std::uint64_t number) {
     // In steps that meet all of them, the later ones no later than the first.
     const Refusal& refusal = all[(7 * (number / 8) + attempt / 2) % all.size()];
     if (!refusal.apply(c, r)) continue;
+    if (refusal.of_parameters && r.one_in(3)) make_empty(c, r);
     c.comment = fmt::format("refused: {}{}", refusal.reason, parameters_text(c));
     return c;
   }

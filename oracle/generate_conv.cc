@@ -70,12 +70,35 @@ void add(std::vector<Voxel>& voxels, const Triple& c) {
                     static_cast<std::int32_t>(c[2])});
 }
 
-/// Near the voxels that a source's are joined to: divided or multiplied by the stride, and off by a
-/// little.
+/// The target voxel that a tap joins to the source's voxel v [K-1], or one beside it where no tap
+/// of that kind does. Ends of the kernel are as likely as all between.
+Triple partner(const Case& c, ChoiceSource& r, const Voxel& v) {
+  Triple at{v.x, v.y, v.z};
+  for (std::size_t a = 0; a < 3; ++a) {
+    const std::int64_t k = c.kernel.size[a], s = c.kernel.stride[a], d = c.kernel.dilation[a];
+    const std::int64_t p = d * (k - 1) / 2;
+    const std::int64_t kind = r.between(0, 2);
+    std::int64_t tap = kind == 0 ? k - 1 : kind == 1 ? 0 : r.between(0, k - 1);
+    if (finer(c)) {
+      at[a] = s * at[a] + d * tap - p;
+      continue;
+    }
+    for (std::int64_t i = 0; i < s && (at[a] + p - d * tap) % s != 0; ++i) tap = (tap + 1) % k;
+    at[a] = reference::floor_div(at[a] + p - d * tap, s);
+  }
+  return at;
+}
+
+/// Near the voxels that a source's are joined to: half of them just there, the others divided or
+/// multiplied by the stride, and off by a little.
 std::vector<Voxel> near_target(const Case& c, ChoiceSource& r, const std::vector<Voxel>& source,
                                std::int64_t off) {
   std::vector<Voxel> target;
   for (const Voxel v : source) {
+    if (off > 0 && r.one_in(2)) {
+      add(target, partner(c, r, v));
+      continue;
+    }
     Triple at{v.x, v.y, v.z};
     for (std::size_t a = 0; a < 3; ++a) {
       const std::int64_t s = c.kernel.stride[a];
@@ -91,7 +114,7 @@ std::vector<Voxel> near_target(const Case& c, ChoiceSource& r, const std::vector
 /// Restricted targets [K-6], of which none is what the source generates.
 Batch draw_target(const Case& c, ChoiceSource& r) {
   Batch target;
-  const std::int64_t kind = r.between(0, 6);
+  const std::int64_t kind = r.between(0, 7);
   for (const auto& source : read_members(c)) {
     std::vector<Voxel> voxels = near_target(c, r, source, kind == 1 ? 0 : 2);
     switch (kind) {
@@ -110,6 +133,9 @@ Batch draw_target(const Case& c, ChoiceSource& r) {
       case 4:  // nothing in common
         for (Voxel& v : voxels) v.x = static_cast<std::int32_t>((v.x & 0xffff) - (1 << 28));
         reference::make_canonical(voxels);
+        break;
+      case 6:  // as many as the source, in its box, with the same ends
+        voxels = nudged(source, r);
         break;
       case 5:  // empty members on this side alone
         if (r.one_in(2)) voxels.clear();
@@ -165,6 +191,15 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
   k.size = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3, 3, 3, 4, 5}); });
   k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 2, 2, 2, 3, 4, 5}); });
   k.dilation = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 1, 2, 3}); });
+  if (!safe && r.one_in(6)) {  // values that are rarer in practice
+    if (r.one_in(2))
+      k.dilation = per_axis(r, [&] {
+        return r.pick<std::int64_t>({1, 4, 5, 7, 8, 9, 12, 15, 16, 6, 10, 11, 13, 14});
+      });
+    if (r.one_in(2))
+      k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 6, 7, 8, 16, 32, 64, 63}); });
+    if (r.one_in(4)) k.size[axis(r)] = r.pick<std::int64_t>({7, 9, 10, 15, 16, 17, 24, 32});
+  }
   // Shapes for which others have a shortcut, which is where phases are forgotten.
   if (r.one_in(16)) {
     k.size = per_axis(r, [&] { return r.pick<std::int64_t>({3, 3, 4, 5}); });
@@ -181,6 +216,21 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
     k.dilation[axis(r)] = r.pick<std::int64_t>({1, 2, 15, 16});
   }
   if (!safe && r.one_in(12)) k.size = {6, 7, 8};  // 336 taps
+  if (!safe && r.one_in(24)) {  // numbers of taps that tables and words are sized for
+    k.size = r.pick<Triple>({{2, 4, 4},
+                             {4, 4, 4},
+                             {4, 8, 8},
+                             {7, 7, 7},
+                             {8, 8, 8},
+                             {9, 9, 9},
+                             {11, 11, 11},
+                             {8, 8, 16},
+                             {15, 15, 15},
+                             {16, 16, 16},
+                             {128, 32, 1}});
+    std::swap(k.size[0], k.size[axis(r)]);
+  }
+  if (r.one_in(24)) k.size = k.stride = k.dilation = {1, 1, 1};  // where weights may be a matrix
   if (c.op == Op::SubmanifoldIndexMap) {
     for (auto& size : k.size) size -= size % 2 == 0;
     k.stride = {1, 1, 1};
@@ -198,6 +248,42 @@ void place_for_kernel(const Case& c, std::int64_t budget, Place& place) {
       std::max<std::int64_t>(2, sums(c.op) ? std::min<std::int64_t>(budget, 400) : budget);
 }
 
+void add_partners(Case& c, ChoiceSource& r) {
+  if (c.op != Op::SubmanifoldIndexMap) return;
+  for (auto& member : c.source.members) {
+    if (!r.one_in(2)) continue;
+    const std::size_t some = std::min<std::size_t>(member.size(), 8);
+    for (std::size_t i = 0; i < some; ++i) add(member, partner(c, r, member[i]));
+    reference::make_canonical(member);
+  }
+}
+
+std::vector<Voxel> nudged(const std::vector<Voxel>& voxels, ChoiceSource& r) {
+  std::vector<Voxel> result = voxels;
+  if (result.size() < 3) return result;
+  const auto at =
+      static_cast<std::size_t>(r.between(1, static_cast<std::int64_t>(result.size()) - 2));
+  Triple moved{result[at].x, result[at].y, result[at].z};
+  moved[axis(r)] += r.one_in(2) ? 1 : -1;
+  result.erase(result.begin() + static_cast<std::ptrdiff_t>(at));
+  add(result, moved);
+  reference::make_canonical(result);
+  return result;
+}
+
+/// Products of int32 that are the least and the greatest number of it, exactly: in each sum one
+/// weight that is not 0, and features of 0 and 1.
+void draw_edges(Operands& o, ChoiceSource& r) {
+  const std::int64_t cout = o.weights.shape[0], cin = o.weights.shape[1];
+  const std::int64_t taps = reference::size_of(o.weights.shape) / cout / cin;
+  std::fill(o.weights.values.begin(), o.weights.values.end(), 0.);
+  const std::int64_t tap = r.between(0, taps - 1);
+  for (std::int64_t out = 0; out < cout; ++out)
+    o.weights.values[static_cast<std::size_t>((out * cin + r.between(0, cin - 1)) * taps + tap)] =
+        r.pick<double>({2147483647., -2147483648.});
+  for (double& x : o.features.values) x = static_cast<double>(r.between(0, 1));
+}
+
 void draw_operands(Case& c, ChoiceSource& r) {
   if (!maps(c.op)) return;
   if (r.between(0, 4) > 1) c.target = draw_target(c, r);
@@ -211,16 +297,21 @@ void draw_operands(Case& c, ChoiceSource& r) {
   const Kind kind =
       r.pick<Kind>({Kind::Small, Kind::Small, Kind::Real, Kind::Large, Kind::Special});
   const std::int64_t few = taps_of(c) > 64 ? 2 : 5;
-  const std::int64_t cin = r.between(1, few), cout = r.between(1, few);
+  std::int64_t cin = r.between(1, few), cout = r.between(1, few);
   const Triple& k = c.kernel.size;
+  if (taps_of(c) <= 27 && rows_of(read_members(c)) <= 60 && r.one_in(4))  // tiles, and their tails
+    (r.one_in(2) ? cin : cout) = r.pick<std::int64_t>({7, 8, 9, 15, 16, 17, 32, 33});
+  if (taps_of(c) == 1 && r.one_in(2)) cout = cin;  // a transposed matrix has the same shape
   o.features = features_of(r, {rows_of(read_members(c)), cin}, o.type, kind);
   // Infinite weights too: an absent row must not be multiplied by one [V-1].
   o.weights = draw_array(r, {cout, cin, k[0], k[1], k[2]}, o.type, kind);
   if (!c.target && taps_of(c) == 1 && c.kernel.stride == Triple{1, 1, 1} && r.one_in(2))
     o.weights.shape = {cout, cin};  // [V-4]
+  const bool edges = o.type == NumberType::Int32 && r.one_in(4);
+  if (edges) draw_edges(o, r);
   if (c.op == Op::Convolution) {
     const Kind of_bias = kind == Kind::Special ? Kind::Small : kind;  // it would hide the rest
-    if (r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_bias);
+    if (!edges && r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_bias);
     return;
   }
   // A complete target's rows are known only to who builds it: gradients are of restricted ones.
@@ -251,25 +342,31 @@ const std::vector<Refusal>& convolution_refusals() {
                            : which == 1 ? c.kernel.stride
                                         : c.kernel.dilation,
                            r, {0, -1, -7, kMin64});
-       }},
+       },
+       true},
       {"K, S or D beyond its limit [K-7]",
        [](Case& c, ChoiceSource& r) {
-         if (c.op == Op::SubmanifoldIndexMap) return break_axis(c.kernel.size, r, {129, 131});
+         const bool submanifold = c.op == Op::SubmanifoldIndexMap;
          const std::int64_t which = r.between(0, 2);
-         if (which == 0) return break_axis(c.kernel.size, r, {129, 1 << 30, kMax64});
-         if (which == 1) return break_axis(c.kernel.stride, r, {65, 1 << 30, kMax64});
-         return break_axis(c.kernel.dilation, r, {17, 1 << 30, kMax64});
-       }},
+         if (which == 0 && submanifold) return break_axis(c.kernel.size, r, {129, 131});
+         if (which == 0) return break_axis(c.kernel.size, r, {129, 129, 1 << 30, kMax64});
+         if (which == 1 && !submanifold)
+           return break_axis(c.kernel.stride, r, {65, 65, 1 << 30, kMax64});
+         return break_axis(c.kernel.dilation, r, {17, 17, 1 << 30, kMax64});
+       },
+       true},
       {"more than 4096 taps [K-7]",
        [](Case& c, ChoiceSource& r) {
          c.kernel.size = {17, 17, 17};
          if (c.op != Op::SubmanifoldIndexMap && r.one_in(2)) c.kernel.size = {128, 3, 11};
          return true;
-       }},
+       },
+       true},
       {"an even submanifold kernel [M-5]",
        [](Case& c, ChoiceSource& r) {
          return c.op == Op::SubmanifoldIndexMap && break_axis(c.kernel.size, r, {2, 4, 6, 128});
-       }},
+       },
+       true},
       {"a result one voxel outside the lattice [L-5]",
        [](Case& c, ChoiceSource& r) {
          if (c.source.size() == 0 || c.view || c.target || c.op == Op::SubmanifoldIndexMap ||
@@ -287,20 +384,20 @@ const std::vector<Refusal>& convolution_refusals() {
          reference::make_canonical(c.source.members[0]);
          return true;
        }},
-      {"a view of a member that is not there [E-3]",
-       [](Case& c, ChoiceSource& r) {
-         if (c.target || sums(c.op)) return false;
-         if (!c.view) c.view.emplace();
-         const auto size = static_cast<std::int64_t>(c.source.size());
-         c.view->push_back(r.pick<std::int64_t>({size, -1, kMax64, kMin64}));
-         return true;
-       }},
       {"a target of another number of members [K-6]",
-       [](Case& c, ChoiceSource&) {
+       [](Case& c, ChoiceSource& r) {
          if (!c.target) return false;
-         c.target->members.emplace_back();
-         c.target->maps.emplace_back();
-         c.target->names.emplace_back();
+         Batch& target = *c.target;
+         // As the batch has that the view is of, or one for all, or one less or more.
+         std::size_t size = target.size() + 1;
+         const std::int64_t kind = r.between(0, 3);
+         if (kind == 1 && c.view) size = c.source.size();
+         if (kind == 2) size = 1;
+         if (kind == 3 && target.size() > 0) size = target.size() - 1;
+         if (size == target.size()) ++size;
+         target.members.resize(size);
+         target.maps.resize(size);
+         target.names.resize(size);
          return true;
        }},
       {"a map that the stride makes infinite, or zero [G-7]",
@@ -331,35 +428,46 @@ const std::vector<Refusal>& convolution_refusals() {
        [](Case& c, ChoiceSource& r) {
          if (!sums(c.op)) return false;
          Array& w = c.operands.weights;
-         if (r.one_in(2) && w.shape[0] != w.shape[1]) {
+         const std::int64_t kind = r.between(0, 3);
+         if (kind == 0 && w.shape[0] != w.shape[1]) {
            std::swap(w.shape[0], w.shape[1]);  // in and out exchanged: as many numbers
+           return true;
+         }
+         if (kind == 1 && w.shape.size() == 5 && w.shape[2] != w.shape[4]) {
+           std::swap(w.shape[2], w.shape[4]);  // the same of the kernel's axes
+           return true;
+         }
+         if (kind == 2 && w.shape.size() == 5 && taps_of(c) > 1) {
+           w.shape = {w.shape[0], w.shape[1] * taps_of(c)};  // a matrix [V-4] where none may be
            return true;
          }
          w.shape.push_back(1);
          return true;
        }},
       {"a bias, or gradient, of another length [E-3]",
-       [](Case& c, ChoiceSource&) {
+       [](Case& c, ChoiceSource& r) {
          if (!sums(c.op)) return false;
          auto& array = c.op == Op::Convolution ? c.operands.bias : c.operands.grad_output;
          if (!array) return false;
-         ++array->shape[0];
+         const std::int64_t kind = array->shape[0] > 1 ? r.between(0, 2) : 0;
+         array->shape[0] = kind == 0 ? array->shape[0] + 1 : kind == 1 ? array->shape[0] - 1 : 1;
          array->values.resize(static_cast<std::size_t>(reference::size_of(array->shape)));
          return true;
        }},
       {"an int32 result out of range [V-6]",
-       [](Case& c, ChoiceSource&) {
+       [](Case& c, ChoiceSource& r) {
          if (c.op != Op::Convolution) return false;
          const std::int64_t cout = c.operands.weights.shape[0];
+         const double sign = r.one_in(2) ? 1 : -1;
          c.operands.type = NumberType::Int32;
          for (Array* a : {&c.operands.features, &c.operands.weights})
            std::fill(a->values.begin(), a->values.end(), 65536.);
-         c.operands.bias = Array{{cout}, std::vector<double>(static_cast<std::size_t>(cout), 1)};
+         c.operands.bias = Array{{cout}, std::vector<double>(static_cast<std::size_t>(cout), sign)};
          // Some pair there must be: a voxel that meets itself.
          c.kernel = {};
          c.operands.weights.shape = {cout, c.operands.features.shape[1], 1, 1, 1};
          c.operands.weights.values.assign(
-             static_cast<std::size_t>(cout * c.operands.features.shape[1]), 65536.);
+             static_cast<std::size_t>(cout * c.operands.features.shape[1]), sign * 65536.);
          c.target.reset();
          return c.operands.features.shape[0] > 0;
        }},
@@ -374,7 +482,12 @@ const std::vector<Refusal>& convolution_refusals() {
          if (c.operands.grad_output)
            for (double& x : c.operands.grad_output->values)
              x = std::isfinite(x) ? std::trunc(x) : 0;
-         c.operands.weights.values.back() =
+         std::vector<Array*> arrays{&c.operands.weights, &c.operands.features};
+         if (c.operands.bias) arrays.push_back(&*c.operands.bias);
+         if (c.operands.grad_output) arrays.push_back(&*c.operands.grad_output);
+         Array& broken = *r.pick(arrays);
+         if (broken.values.empty()) return false;
+         broken.values.back() =
              r.pick<double>({0.5, 2147483648.0, -2147483649.0, 1e300, kInfinity, std::nan("")});
          return true;
        }},

@@ -143,6 +143,37 @@ template <class Test>
 bool any_axis(const Triple& t, Test test) {
   return std::any_of(t.begin(), t.end(), test);
 }
+/// A source's voxel and a target's that a tap joins [K-1], further apart than the next leaf.
+bool far_partner(const Case& c) {
+  const bool submanifold = c.op == Op::SubmanifoldIndexMap;
+  if (!submanifold && !c.target) return false;
+  for (const Triple* t : {&c.kernel.size, &c.kernel.stride, &c.kernel.dilation})
+    if (any_axis(*t, [](std::int64_t n) { return n < 1 || n > 4096; })) return false;  // refused
+  const bool finer = c.direction == Direction::Transposed;
+  const std::size_t count = c.view ? c.view->size() : c.source.size();
+  for (std::size_t p = 0; p < count; ++p) {
+    const auto m = c.view ? static_cast<std::size_t>((*c.view)[p]) : p;
+    if (m >= c.source.size() || (!submanifold && p >= c.target->size())) continue;
+    const auto& source = c.source.members[m];
+    const auto& target = submanifold ? source : c.target->members[p];
+    for (std::size_t i = 0; i < std::min<std::size_t>(source.size(), 64); ++i)
+      for (std::size_t j = 0; j < std::min<std::size_t>(target.size(), 64); ++j) {
+        const Voxel fine = finer ? target[j] : source[i], coarse = finer ? source[i] : target[j];
+        const Triple f{fine.x, fine.y, fine.z}, s{coarse.x, coarse.y, coarse.z};
+        bool joined = true, far = false;
+        for (std::size_t a = 0; a < 3 && joined; ++a) {
+          const std::int64_t k = c.kernel.size[a], d = c.kernel.dilation[a];
+          const std::int64_t apart = f[a] - c.kernel.stride[a] * s[a];
+          const std::int64_t reach = apart + d * (k - 1) / 2;
+          joined = reach >= 0 && reach % d == 0 && reach / d < k;
+          far = far || std::abs(apart) >= 16;
+        }
+        if (joined && far) return true;
+      }
+  }
+  return false;
+}
+
 std::int64_t volume(const Triple& t) {
   double product = 1;
   for (const auto n : t) product *= static_cast<double>(n);
@@ -485,6 +516,11 @@ std::vector<CaseClass> make_table() {
        [](const Case& c) {
          return any_axis(c.kernel.dilation, [](std::int64_t d) { return d > 1; });
        }},
+      {"partners 16 voxels apart", "only the next leaf is looked at",
+       [](Op op) -> std::int64_t {
+         return op == Op::SubmanifoldIndexMap ? 24 : maps(op) ? 100 : 0;
+       },
+       far_partner},
       {"more than 64 taps", "masks of taps in a word", kernels<6>,
        [](const Case& c) { return volume(c.kernel.size) > 64; }},
       {"transposed", "columns exchanged in one place", kernel_maps<3>,
@@ -527,7 +563,7 @@ std::vector<CaseClass> make_table() {
       {"refused for its name", "a name that does not fit its header", grids<100>,
        refused_for<bad_name>},
   };
-  add_families(table, std::make_index_sequence<17>());
+  add_families(table, std::make_index_sequence<19>());
   return table;
 }
 

@@ -292,6 +292,36 @@ void ends(ChoiceSource& r, const Place& place, Voxels& member) {
         add(member, place, {at[0] + x, at[1] + y, at[2] + z});
 }
 
+void lattice(ChoiceSource& r, const Place& place, Voxels& member) {
+  const Triple at = anchor(r, place);
+  const bool lowers = r.one_in(4);  // a lower node costs 34 kB: fewer of them
+  const std::int64_t spacing = lowers ? 128 : 8;
+  const std::int64_t most = lowers ? 40 : 600;
+  const std::int64_t inside = r.between(0, spacing - 1);
+  Triple count{};
+  for (auto& n : count) n = r.between(1, lowers ? 6 : 11);
+  count[static_cast<std::size_t>(r.between(0, 2))] += r.pick<std::int64_t>({0, 0, 3, 30});
+  Triple origin{};
+  for (std::size_t a = 0; a < 3; ++a) origin[a] = floor_div(at[a], spacing) * spacing + inside;
+  std::int64_t made = 0;
+  for (std::int64_t x = 0; x < count[0]; ++x)
+    for (std::int64_t y = 0; y < count[1]; ++y)
+      for (std::int64_t z = 0; z < count[2] && made < most; ++z, ++made)
+        add(member, place,
+            {origin[0] + spacing * x, origin[1] + spacing * y, origin[2] + spacing * z});
+}
+
+void extremes(ChoiceSource& r, const Place& place, Voxels& member) {
+  const std::int64_t count = r.between(1, 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Triple c{};
+    const bool same = r.one_in(2);  // on all axes
+    for (std::size_t a = 0; a < 3; ++a)
+      c[a] = a > 0 && same ? c[0] : r.pick<std::int64_t>({kMax, kMin, -1, 0, kMin + 1, kMax - 1});
+    add(member, place, c);
+  }
+}
+
 }  // namespace
 
 const std::vector<Shape>& shapes() {
@@ -316,6 +346,10 @@ const std::vector<Shape>& shapes() {
       {"ends", "a result or a neighbour beyond 32 bits wraps", true, ends},
       {"powers", "keys too narrow: coordinates around powers of two up to the ends of the lattice",
        true, powers},
+      {"lattice", "many nodes of one level in one parent; many source leaves for a target leaf",
+       false, lattice},
+      {"extremes", "a real voxel taken for an empty slot: all bits, or none, or the first", true,
+       extremes},
       {"mixture", "nodes of one family between those of another", false,
        [](ChoiceSource& r, const Place& place, Voxels& member) {
          Place half = place;

@@ -96,11 +96,7 @@ class Shrinker {
   }
 
   void drop_elements() {
-    for (const Side side : kSides)
-      drop_runs([side](const Case& c) { return voxels_on(c, side); },
-                [side](Case& c, std::size_t at, std::size_t n) { drop_voxels(c, side, at, n); });
-    drop_runs(points_in, drop_points);
-    // Of source and target together, where only their being equally many shows the fault.
+    // Of source and target together first, where only their being equally many shows the fault.
     const auto pairs = [](const Case& c) {
       const std::size_t sources = voxels_on(c, Side::Source);
       return sources == voxels_on(c, Side::Target) ? sources : 0;
@@ -109,6 +105,10 @@ class Shrinker {
       drop_voxels(c, Side::Source, at, n);
       drop_voxels(c, Side::Target, at, n);
     });
+    for (const Side side : kSides)
+      drop_runs([side](const Case& c) { return voxels_on(c, side); },
+                [side](Case& c, std::size_t at, std::size_t n) { drop_voxels(c, side, at, n); });
+    drop_runs(points_in, drop_points);
     drop_unfit_flags();
   }
 
