@@ -67,9 +67,11 @@ class Writer {
         offsets.back() != static_cast<std::int64_t>(gather.size()))
       refuse("pairs", std::to_string(gather.size()), "the offsets must delimit all pairs");
     PairLists taps;
-    for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
+    // All of them before any is followed: one that is too large is known by a later, smaller one.
+    for (std::size_t t = 0; t + 1 < offsets.size(); ++t)
       if (offsets[t + 1] < offsets[t])
         refuse("pairs", std::to_string(offsets[t + 1]), "the offsets must not decrease");
+    for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
       auto& pairs = taps.emplace_back();
       for (auto i = index(offsets[t]); i < index(offsets[t + 1]); ++i)
         pairs.push_back({gather[i], scatter[i]});

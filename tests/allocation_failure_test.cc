@@ -67,6 +67,12 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
   return take(size, kAlign);
 }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return take(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return take(size, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept {
   give_back(memory);
 }
@@ -95,6 +101,12 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept {
   give_back(memory);
 }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  give_back(memory);
+}
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  give_back(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   give_back(memory);
 }
 

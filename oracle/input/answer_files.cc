@@ -64,10 +64,12 @@ class Arrays {
     if (offsets.empty() || offsets.front() != 0 || offsets.back() != count)
       task_.refuse(ErrorKind::Corrupt,
                    fmt::format("offsets must begin with 0 and end with the {} voxels", count));
-    VoxelsAnswer answer;
-    for (std::size_t m = 0; m + 1 < offsets.size(); ++m) {
+    // All of them before any is followed: one that is too large is known by a later, smaller one.
+    for (std::size_t m = 0; m + 1 < offsets.size(); ++m)
       if (offsets[m + 1] < offsets[m])
         task_.refuse(ErrorKind::Corrupt, "offsets must not decrease", static_cast<std::int64_t>(m));
+    VoxelsAnswer answer;
+    for (std::size_t m = 0; m + 1 < offsets.size(); ++m) {
       auto& member = answer.members.emplace_back();
       for (auto i = static_cast<std::size_t>(offsets[m]);
            i < static_cast<std::size_t>(offsets[m + 1]); ++i)
