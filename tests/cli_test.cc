@@ -590,8 +590,21 @@ TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
         "overwrite");
     refused({"verify", "--level", "0", "--input", file, "--report", report}, "overwrite");
     refused({"verify", "--level", "0", "--input", file, "--junit", report}, "overwrite");
+    refused({"merge", at("none"), file, "--report", report}, "overwrite");
+    refused({"merge", file, "--junit", report}, "overwrite");
+    for (const std::string& out : Strings{"--report", "--junit"}) {
+      refused({"verify", "--skips", file, out, report}, "overwrite");
+      refused({"verify", "--result", file, out, report}, "overwrite");
+      refused({"verify", "--statement", "--backend", "host", "--vectors", file, out, report},
+              "overwrite");
+    }
+    refused({"verify", "--skips", file, "--result", report}, "overwrite");
+    refused({"ver", "--cases", file, "--report", report}, "overwrite");
+    refused({"ver", "--skips", file, "--report", report}, "overwrite");
   }
   EXPECT_TRUE(read("points.nvdb") == bytes);
+  refused({"verify", "--result", at("new"), "--report", at("./new")}, "overwrite");
+  EXPECT_FALSE(fs::exists(at("new")));
   // An output may be its own input: it is replaced after it was read.
   EXPECT_EQ(run({"apply", "from_ijk", file, "-o", file}).code, 0);
   EXPECT_TRUE(read("points.nvdb") == bytes);

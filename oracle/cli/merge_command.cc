@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "oracle/cli/commands.h"
+#include "oracle/cli/operation.h"
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
 #include "oracle/report.h"
@@ -27,6 +28,8 @@ Tally tally_in(const char* operation, const std::filesystem::path& file) {
 }
 
 int merge(const Options& options) {
+  for (const auto& file : {options.report, options.junit})
+    if (!file.empty()) check_report("merge", file, options.files);
   std::vector<Tally> parts;
   for (const auto& file : options.files) parts.push_back(tally_in("merge", file));
   return publish(conclude(merged(std::move(parts))), options.report, options.junit, options.json,

@@ -198,8 +198,13 @@ int state(const Options& options, const Verification& verification, const std::s
 int run(const Options& options) {
   if (options.throughput) return throughput(options);
   check_options(options);
-  for (const auto& file : {options.report, options.junit, options.result})
-    if (!file.empty()) check_report("verify", file, options.inputs);
+  std::vector<std::filesystem::path> read = options.inputs;
+  for (const auto& file : {options.skips_file, options.vectors})
+    if (!file.empty()) read.push_back(file);
+  if (!options.result.empty()) check_report("verify", options.result, read);
+  if (!options.result.empty()) read.push_back(options.result);  // which is gone on with
+  for (const auto& file : {options.report, options.junit})
+    if (!file.empty()) check_report("verify", file, read);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
   verify_options.level = options.level;
