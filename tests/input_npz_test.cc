@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "oracle/input/answer_files.h"
 #include "oracle/input/npy.h"
 #include "oracle/input/voxel_lists.h"
 #include "reference/canonical_order.h"
@@ -222,6 +223,152 @@ TEST(Npz, DamagedArchives) {
   const std::string zeros(std::size_t{64} << 20, '\0');
   expect_refused(write_zip(folder, "bomb.npz", {{"ijk.npy", zeros}}, ZIP_CM_DEFLATE),
                  ErrorKind::CapacityExceeded, {"67108864 bytes"}, {.max_voxels = 1000});
+}
+
+// Sizes that are written twice in an archive, at the entry and at the end, and lie in both.
+TEST(Npz, EntriesThatLieAboutTheirSize) {
+  const Folder folder;
+  const std::string bytes = ijk(std::vector<std::int32_t>(3000, 7));
+  const Entries entries{{"ijk.npy", bytes}, {"offsets.npy", offsets({0, 1000})}};
+  const std::string whole = bytes_of(write_zip(folder, "whole.npz", entries, ZIP_CM_DEFLATE));
+  EXPECT_EQ(oracle::read_input({folder / "whole.npz"}, {}).batch.size(), 1u);
+  const auto claims = [&](std::uint32_t size, const std::string& says) {
+    std::string lying = whole, right, wrong;
+    put(right, static_cast<std::uint32_t>(bytes.size()));
+    put(wrong, size);
+    int changed = 0;
+    for (std::size_t at = 0; (at = lying.find(right, at)) != lying.npos; ++changed)
+      lying.replace(at, 4, wrong);
+    EXPECT_EQ(changed, 2);
+    expect_refused(folder.write("lying.npz", lying), ErrorKind::Corrupt, {"ijk.npy", says});
+  };
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  claims(size + 1, "ijk.npy");
+  claims(size - 1, "is longer than its size, or its checksum is wrong");
+  claims(1u << 30, "bytes to 1073741824");
+}
+
+TEST(Npz, AnEncryptedEntryIsNamed) {
+  const Folder folder;
+  const fs::path file = write_zip(folder, "secret.npz",
+                                  {{"ijk.npy", ijk({1, 2, 3})}, {"offsets.npy", offsets({0, 1})}});
+  zip_t* archive = zip_open(file.c_str(), 0, nullptr);
+  ASSERT_NE(archive, nullptr);
+  if (zip_file_set_encryption(archive, 0, ZIP_EM_AES_256, "secret") != 0 ||
+      zip_close(archive) != 0) {
+    zip_discard(archive);
+    GTEST_SKIP() << "this libzip does not encrypt";
+  }
+  expect_refused(file, ErrorKind::Unsupported, {"ijk.npy", "is encrypted"});
+}
+
+// Answers of other programs [M] [V]: docs/npz-format.md.
+TEST(NpzAnswers, GridsAreListsOfVoxels) {
+  const Folder folder;
+  int i = 0;
+  const auto written = [&](const Entries& entries) {
+    return write_zip(folder, std::to_string(i++) + ".npz", entries);
+  };
+  const auto grid = [&](const std::vector<std::int64_t>& ends, const std::string& voxels) {
+    return written({{"voxels.npy", voxels}, {"offsets.npy", offsets(ends)}});
+  };
+  const std::string three = ijk({7, 7, 7, -1, -2, -3, 2147483647, -2147483648, 0});
+  const oracle::Answer answer = oracle::read_npz_answer(grid({0, 2, 2, 3}, three), "grid");
+  const auto& read = std::get<oracle::VoxelsAnswer>(answer);
+  EXPECT_EQ(read.members,  // as they are listed
+            (std::vector<Voxels>{{{7, 7, 7}, {-1, -2, -3}}, {}, {{2147483647, -2147483648, 0}}}));
+  EXPECT_FALSE(read.maps);
+  const auto none =
+      oracle::read_npz_answer(grid({0}, array<std::int16_t>("<i2", {0, 3}, {})), "grid");
+  EXPECT_TRUE(std::get<oracle::VoxelsAnswer>(none).members.empty());
+
+  const auto refused = [&](const fs::path& file, ErrorKind kind, std::vector<std::string> says,
+                           std::string_view as = "grid") {
+    SCOPED_TRACE(says.back());
+    says.push_back(file.string());
+    expect_refusal(kind, says, [&] { oracle::read_npz_answer(file, as); });
+  };
+  const auto corrupt = ErrorKind::Corrupt;
+  for (const std::vector<std::int64_t>& ends :
+       {std::vector<std::int64_t>{}, {1, 3}, {-1, 3}, {0, 2}, {0, 4}, {0, -3}, {3}})
+    refused(grid(ends, three), corrupt, {"offsets must begin with 0 and end with the 3 voxels"});
+  refused(grid({0, 2, 1, 3}, three), corrupt, {"member 1", "offsets must not decrease"});
+  refused(grid({0, 9, 3}, three), corrupt, {"member 1", "offsets must not decrease"});
+  refused(grid({0, INT64_MIN, 3}, three), corrupt, {"member 0", "offsets must not decrease"});
+  refused(grid({0, 2}, array<std::int32_t>("<i4", {2, 4}, {0, 0, 0, 0, 0, 0, 0, 0})), corrupt,
+          {"voxels has the shape (2, 4); [N,3] is meant"});
+  refused(grid({0, 1}, array<std::int32_t>("<i4", {3}, {0, 0, 0})), corrupt,
+          {"voxels is int32 of shape (3,); integers of 2 axes are meant"});
+  refused(grid({0, 1}, array<float>("<f4", {1, 3}, {0, 0, 0})), corrupt, {"voxels is float32"});
+  refused(grid({0, 1}, array<char>("|b1", {1, 3}, {0, 0, 0})), corrupt, {"voxels is bool"});
+  refused(grid({0, 2}, array<std::int64_t>("<i8", {2, 3}, {0, 0, 0, 0, 0, 2147483648})),
+          ErrorKind::OutOfRange, {"row 1", "2147483648 of voxels is outside 32 bits"});
+  refused(grid({0, 1}, array<std::uint64_t>("<u8", {1, 3}, {0, 18446744073709551615u, 0})),
+          ErrorKind::OutOfRange, {"row 1", "18446744073709551615 of voxels is no int64"});
+  refused(written({{"voxels.npy", three}}), corrupt, {"has no array offsets.npy"});
+  refused(written({{"offsets.npy", offsets({0})}}), corrupt, {"has no array voxels.npy"});
+  refused(written({{"output.npy", array<std::int64_t>("<i8", {1, 1}, {1})}}),
+          ErrorKind::Unsupported, {"output is int64; float64, float32, float16 and int32 are read"},
+          "numbers");
+  refused(written({{"output.npy", array<std::uint64_t>("<c8", {1}, {1})}}), ErrorKind::Unsupported,
+          {"output is c8;"}, "numbers");
+  refused(
+      written({{"output.npy", array<float>("<f4", {1}, {1})},
+               {"target_rows.npy", array<std::int64_t>("<i8", {1, 4}, {0, 0, -2147483649, 0})}}),
+      ErrorKind::OutOfRange, {"row 0", "-2147483649 of target_rows is outside 32 bits"}, "numbers");
+  refused(written({{"features.npy", array<float>("<f4", {1, 1}, {1})},
+                   {"weights.npy", array<float>("<f4", {1, 1}, {1})}}),
+          corrupt, {"has no array bias.npy"}, "gradients");
+}
+
+TEST(NpzAnswers, IntegersOfEveryTypeInBothOrders) {
+  const Folder folder;
+  const auto column = [&]<class T>(const std::string& type, const std::vector<T>& values) {
+    const auto file = write_zip(folder, "map.npz",
+                                {{"offsets.npy", offsets({0, 3})},
+                                 {"gather.npy", array<T>(type, {values.size()}, values)},
+                                 {"scatter.npy", offsets({0, 1, 2})}});
+    return std::get<oracle::KernelMapAnswer>(oracle::read_npz_answer(file, "map")).map.gather;
+  };
+  using Integers = std::vector<std::int64_t>;
+  EXPECT_EQ(column("|i1", std::vector<std::int8_t>{1, -128, 127}), (Integers{1, -128, 127}));
+  EXPECT_EQ(column("|u1", std::vector<std::uint8_t>{1, 128, 255}), (Integers{1, 128, 255}));
+  EXPECT_EQ(column("<i2", std::vector<std::int16_t>{1, -32768, 258}), (Integers{1, -32768, 258}));
+  EXPECT_EQ(column(">i2", std::vector<std::int16_t>{1, -32768, 258}), (Integers{256, 128, 513}));
+  EXPECT_EQ(column("<u2", std::vector<std::uint16_t>{1, 32768, 65535}),
+            (Integers{1, 32768, 65535}));
+  EXPECT_EQ(column("<i4", std::vector<std::int32_t>{1, INT32_MIN, 7}), (Integers{1, INT32_MIN, 7}));
+  EXPECT_EQ(column("<u4", std::vector<std::uint32_t>{1, 1u << 31, UINT32_MAX}),
+            (Integers{1, 2147483648, 4294967295}));
+  EXPECT_EQ(column("<i8", Integers{1, INT64_MIN, INT64_MAX}), (Integers{1, INT64_MIN, INT64_MAX}));
+  EXPECT_EQ(column("<u8", std::vector<std::uint64_t>{1, 0, 1ull << 62}),
+            (Integers{1, 0, 1ll << 62}));
+
+  // Fortran order: the first axis changes first.
+  const auto fortran = [](std::string bytes) {
+    return bytes.replace(bytes.find("False, 'shape"), 6, "True ,");
+  };
+  const auto dense = [&](const std::string& index) {
+    const auto file = write_zip(folder, "dense.npz", {{"index.npy", index}});
+    return std::get<oracle::DenseMapAnswer>(oracle::read_npz_answer(file, "dense")).map;
+  };
+  const std::string index = array<std::uint16_t>("<u2", {2, 3}, {0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(dense(index).taps, 2);
+  EXPECT_EQ(dense(index).rows, 3);
+  EXPECT_EQ(dense(index).index, (Integers{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(dense(fortran(index)).taps, 2);
+  EXPECT_EQ(dense(fortran(index)).index, (Integers{0, 2, 4, 1, 3, 5}));
+  const auto numbers = [&](const std::string& output) {
+    const auto file = write_zip(folder, "numbers.npz", {{"output.npy", output}});
+    return std::get<oracle::NumbersAnswer>(oracle::read_npz_answer(file, "numbers")).array;
+  };
+  const std::string cube = array<float>("<f4", {2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  EXPECT_EQ(numbers(cube).values, (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(numbers(fortran(cube)).shape, (Integers{2, 2, 3}));
+  EXPECT_EQ(numbers(fortran(cube)).values,
+            (std::vector<double>{0, 4, 8, 2, 6, 10, 1, 5, 9, 3, 7, 11}));
+  EXPECT_TRUE(numbers(fortran(array<double>("<f8", {3, 0}, {}))).values.empty());
+  EXPECT_EQ(numbers(array<double>("<f8", {}, {0.5})).values, std::vector<double>{0.5});
 }
 
 }  // namespace
