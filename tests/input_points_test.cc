@@ -3,6 +3,7 @@
 
 #include "oracle/input/npy.h"
 #include "oracle/input/points.h"
+#include "oracle/input/voxel_lists.h"
 #include "reference/canonical_order.h"
 #include "reference/passes.h"
 #include "tests/input_files.h"
@@ -183,6 +184,13 @@ TEST(Npy, MalformedHeaders) {
           ErrorKind::Corrupt, "()");
   refused(npy("{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }", data.substr(0, 6)),
           ErrorKind::Unsupported, "int16");
+  // Sizes that no integers of NumPy have.
+  for (const std::string type : {"<i3", "<u6", "<i16", "|b4", "<u32"}) {
+    const auto size = static_cast<std::size_t>(std::stoi(type.substr(2)));
+    refused(npy("{'descr': '" + type + "', 'fortran_order': False, 'shape': (1, 3), }",
+                std::string(3 * size, '\0')),
+            ErrorKind::Unsupported, "has the type \"" + type + "\", which NumPy has not");
+  }
   refused(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1, 3), }", data),
           ErrorKind::Unsupported, "type");
   refused(npy("{'descr': '|O8', 'fortran_order': False, 'shape': (1, 3), }", data),
@@ -277,6 +285,25 @@ TEST(Input, FilesKeepTheirOrderAndNamesFit) {
   // The limit is of all files together.
   expect_refusal(ErrorKind::CapacityExceeded, {"B.XYZ", "limit of 1"},
                  [&] { oracle::read_input({b, a, b}, {.voxel_size = 1, .max_voxels = 4}); });
+}
+
+// [G-7] A name with its number still fits 255 bytes, and holds whole characters.
+TEST(Input, NamesWithNumbersAreCutToFit) {
+  const Folder folder;
+  oracle::Batch batch;
+  batch.members.resize(101);
+  batch.maps.resize(101);
+  const std::string stem = std::string(248, 'n') + "\xc3\xa9";  // 250 bytes
+  oracle::write_voxel_npz(folder / (stem + "x.npz"), batch);
+  const Input input = oracle::read_input({folder / (stem + "x.npz")}, {});
+  EXPECT_EQ(input.batch.names.at(99), stem + "x[99]");  // 255
+  EXPECT_EQ(input.batch.names.at(100), stem + "[100]");
+  const std::string odd = std::string(249, 'n') + "\xc3\xa9";  // the cut would be within the last
+  oracle::write_voxel_npz(folder / (odd + ".npz"), batch);
+  const Input other = oracle::read_input({folder / (odd + ".npz")}, {});
+  EXPECT_EQ(other.batch.names.at(99), odd + "[99]");
+  EXPECT_EQ(other.batch.names.at(100), std::string(249, 'n') + "[100]");
+  EXPECT_TRUE(other.notes.empty());
 }
 
 }  // namespace

@@ -164,6 +164,11 @@ NpyArray::NpyArray(const FileTask& task, std::string name, std::span<const std::
   }
   kind_ = type[digits - 1];
   if (kind_ == 'O') fail(ErrorKind::Unsupported, "holds Python objects; plain numbers are read");
+  const bool whole = kind_ == 'i' || kind_ == 'u';
+  if ((kind_ == 'b' && size_ != 1) ||
+      (whole && size_ != 1 && size_ != 2 && size_ != 4 && size_ != 8))
+    fail(ErrorKind::Unsupported,
+         fmt::format("has the type {}, which NumPy has not", printable(type)));
   swapped_ = order == '>';
   fortran_ = *header->fortran;
   shape_ = *header->shape;
