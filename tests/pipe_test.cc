@@ -93,6 +93,45 @@ TEST_F(Pipe, WhatIsWrongWithTheLinesIsNamed) {
   EXPECT_EQ(sh("echo 'nonsense' | $L serve reference").code, 2);
 }
 
+TEST_F(Pipe, CasesAndSkipsThatAreNoneAreNamedByTheirLine) {
+  const auto refused = [&](const std::string& line, const std::string& says) {
+    const Result result = sh(line);
+    EXPECT_EQ(result.code, 2) << line << "\n" << result.out;
+    EXPECT_NE(result.out.find(says), result.out.npos) << line << "\n" << result.out;
+  };
+  const std::string good = "0 case1 dual source=[0,0,0]\\n";
+  const auto cases = [&](const std::string& text, const std::string& says) {
+    refused("printf '" + text + "' >cases; $L ver --cases cases </dev/null", says);
+  };
+  cases("", "cases: is empty");
+  cases("\\n", "cases, line 1: must be the number of a case, and a case");
+  cases(good + "x case1 dual source=-\\n", "cases, line 2 = x case1 dual source=-: must be the");
+  cases(good + "1 case1 melt source=-\\n", "cases, line 2 = melt: op: must be an operation");
+  cases(good + "1 case1 prune source=-\\n" + good, "cases, line 3 = 0 case1 dual source=: has the");
+  refused("printf '" + good +
+              "' >cases; printf 'dual no\\nmelt no\\n' >skips; "
+              "$L ver --cases cases --skips skips </dev/null",
+          "skips, line 2 = melt: must be an operation");
+  const auto served = [&](const std::string& text, const std::string& says) {
+    refused("printf '" + text + "' | $L serve reference", says);
+  };
+  served("\\n", "a line does not begin with the number of its case: ");
+  served("99999999999999999999 case1 dual source=-\\n", "the number of its case: 999999");
+  served("1\\n", "version: must begin with case1");
+  served("1 case1 melt source=-\\n", "op = melt: must be an operation");
+  // What was asked before is answered, to whoever still listens.
+  const Result first = sh("{ printf '" + good + "nonsense\\n' | $L serve reference; }");
+  EXPECT_EQ(first.code, 2);
+  EXPECT_NE(first.out.find("0 answer1 grid voxels=[0,0,0;0,0,1;"), first.out.npos) << first.out;
+  EXPECT_EQ(sh("printf '" + good + "' | $L serve reference >/dev/full").code, 2);
+  const Result none = sh("$L serve nobody --usable");
+  EXPECT_EQ(none.code, 0);
+  EXPECT_TRUE(none.out.starts_with("unusable=must%20be%20one%20of%20reference")) << none.out;
+  const Result one = sh("$L serve reference --usable");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_TRUE(one.out.starts_with("description=")) << one.out;
+}
+
 TEST_F(Pipe, AnotherAnswerFailsWithAWayToHaveItAgain) {
   const Result wrong = judged("sed 's/order=own//;s/voxels=\\[[^;]*;/voxels=[/'");
   EXPECT_EQ(wrong.code, 1);
