@@ -91,6 +91,21 @@ TEST(Vdb, EveryTypeOfGridByItsActiveVoxels) {
   EXPECT_EQ(input.provenance.size(), 6u);
 }
 
+TEST(Vdb, NamesEndAtAZeroAndFit) {
+  const Folder folder;
+  const Voxels one{{1, 2, 3}};
+  const std::string most(254, 'n'), zero("a\0b", 3);
+  const auto file = save(
+      folder, "names.vdb",
+      {grid_of<openvdb::MaskGrid>(one, zero), grid_of<openvdb::MaskGrid>(one, most + "\xc3\xa9")});
+  const Input input = oracle::read_input({file}, {});
+  EXPECT_EQ(input.batch.members, (std::vector<Voxels>{one, one}));
+  EXPECT_EQ(input.batch.names, (std::vector<std::string>{"a", most}));
+  EXPECT_EQ(input.notes, (std::vector<std::string>{
+                             file.string() + ": the name of member 0 was cut to 1 bytes",
+                             file.string() + ": the name of member 1 was cut to 254 bytes"}));
+}
+
 TEST(Vdb, ALevelSetIsItsNarrowBand) {
   const Folder folder;
   const auto sphere = openvdb::FloatGrid::create(3);
