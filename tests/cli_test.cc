@@ -6,16 +6,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "oracle/input/answer_files.h"
+#include "oracle/input/input.h"
 #include "oracle/input/npy.h"
 #include "oracle/input/npz.h"
+#include "oracle/nanovdb_format.h"
 #include "tests/program.h"
 
 namespace {
@@ -159,7 +164,31 @@ TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
   refused({"replay", "case1 dual source=-", "--as", "poem"}, "--as");
   refused({"replay", "case1 dual source=[] source_names=a", "--as", "vector"}, "names");
   refused({"replay", "case1 dilate_box hi=1023 source=[0,0,0][9000,0,0][0,9000,0]"}, "memory");
+  refused({"replay", folder_.string()}, "no such file");
+  refused({"replay", at("points.xyz")}, "case1");
+  refused({"replay", "case1 dual source=-", "--tries", "0"}, "--tries");
+  refused({"replay", "case1 dual source=-", "--backend", "nobody"}, "nobody");
   refused({"cases", "--bytes", at("none")}, "none");
+  refused({"cases", "--ops", "melt"}, "melt");
+  refused({"cases", "--count", "0"}, "--count");
+  refused({"cases", "--first", "-1"}, "--first");
+  refused({"cases", "--as", "bytes"}, "--as");
+  refused({"serve"}, "BACKEND");
+  refused({"serve", "nobody"}, "nobody");
+  refused({"about"}, "LIBRARY");
+  refused({"about", at("none.so")}, "no such file");
+  refused({"about", at("points.xyz")}, "cannot be loaded");
+  refused({"about", at("points.xyz"), "--level", "4"}, "--level");
+  refused({"gen", "--level", "0"}, "--level");
+  refused({"gen", "--ops", "melt"}, "melt");
+  refused({"gen", "--case", "-1"}, "--case");
+  refused({"gen", "--count", "0"}, "--count");
+  refused({"gen", "--seed", "x"}, "--seed");
+  refused({"ver", "--cases", at("none")}, "none");
+  refused({"ver", "--skips", at("none")}, "none");
+  refused({"ver", "--ops", "melt"}, "melt");
+  refused({"ver", "--threads", "0"}, "--threads");
+  refused({"ver", "--report", at("no/report.html")}, "folder");
   EXPECT_FALSE(fs::exists(at("x.nvdb")));
 }
 
@@ -420,6 +449,146 @@ TEST_F(Cli, ConvolutionsAreWrittenAndJudged) {
   refused({"convolve", source, "-K", "1", "-o", at("none.npz")}, "--features");
 }
 
+// [V-6] Of every type that features have, the very bits, and read back the very numbers.
+TEST_F(Cli, ConvolutionsWriteTheTypeOfTheirFeatures) {
+  using leafproof::oracle::NumberType;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double tiny = std::numeric_limits<double>::denorm_min();
+  std::string line;
+  for (int i = 0; i < 8; ++i) line += std::to_string(i) + " 0 0\n";
+  write("line.xyz", line);
+  const std::string source = built("line.nvdb", "line.xyz");
+  const auto convolved = [&]<class T>(const char* type, NumberType number, const T& one,
+                                      const std::vector<T>& features,
+                                      const std::vector<double>& expected) {
+    SCOPED_TRACE(type);
+    write("x.npy", leafproof::oracle::npy_bytes(type, {8, 1}, features));
+    write("w.npy", leafproof::oracle::npy_bytes(type, {1, 1, 1, 1, 1}, std::vector<T>{one}));
+    const Strings what{"-K", "1", "--features", at("x.npy"), "--weights", at("w.npy")};
+    Strings words{"convolve", source, source, "-o", at("out.npz")};
+    words.insert(words.end(), what.begin(), what.end());
+    const Result r = run(words);
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("8 numbers"), std::string::npos) << r.out;
+    const auto archive = leafproof::oracle::read_archive(
+        {"test", at("out.npz")},
+        [](const std::string& name) { return name == "output" ? 4096 : 0; });
+    const auto& bytes = archive.arrays.at("output");
+    const std::string stored(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    EXPECT_EQ(stored, read("x.npy"));  // one tap of weight one
+    const auto answer = std::get<leafproof::oracle::NumbersAnswer>(
+        leafproof::oracle::read_npz_answer(at("out.npz"), "numbers"));
+    EXPECT_EQ(answer.type, number);
+    EXPECT_EQ(answer.array.shape, (std::vector<std::int64_t>{8, 1}));
+    ASSERT_EQ(answer.array.values.size(), 8U);
+    for (std::size_t i = 0; i < 8; ++i)
+      if (std::isnan(expected[i]))
+        EXPECT_TRUE(std::isnan(answer.array.values[i])) << i;
+      else
+        EXPECT_EQ(answer.array.values[i], expected[i]) << i;
+    words = {"check", "convolve", source, source, at("out.npz")};
+    words.insert(words.end(), what.begin(), what.end());
+    const Result judged = run(words);
+    EXPECT_EQ(judged.code, 0) << judged.out << judged.err;
+  };
+  using Halves = std::vector<std::uint16_t>;
+  convolved("<f2", NumberType::Float16, std::uint16_t{0x3c00},
+            Halves{0x7c00, 0xfc00, 0x7e00, 0x0001, 0x83ff, 0x0400, 0x7bff, 0xb555},
+            {inf, -inf, std::nan(""), 0x1p-24, -1023 * 0x1p-24, 0x1p-14, 65504, -1365 * 0x1p-12});
+  convolved("<f4", NumberType::Float32, 1.0F,
+            std::vector<float>{static_cast<float>(inf), static_cast<float>(-inf), std::nanf(""),
+                               0x1p-149F, 0x1.fffffep127F, 0.1F, -0x1p-126F, 16777217.0F},
+            {inf, -inf, std::nan(""), 0x1p-149, 0x1.fffffep127, double{0.1F}, -0x1p-126, 16777216});
+  convolved("<f8", NumberType::Float64, 1.0,
+            std::vector<double>{inf, -inf, std::nan(""), tiny, 0.1, -1e308, 0x1p53, 0},
+            {inf, -inf, std::nan(""), tiny, 0.1, -1e308, 0x1p53, 0});
+  convolved("<i4", NumberType::Int32, std::int32_t{1},
+            std::vector<std::int32_t>{INT32_MAX, INT32_MIN, 0, -1, 1, 16777217, 256, -65536},
+            {2147483647, -2147483648.0, 0, -1, 1, 16777217, 256, -65536});
+
+  // Rounded once to the type, to even; beyond it, inf.
+  write("x.npy", leafproof::oracle::npy_bytes(
+                     "<f2", {8, 1}, Halves{0x0001, 0x0003, 0x03ff, 0x7bff, 0x3c01, 0, 0x0800, 1}));
+  write("w.npy", leafproof::oracle::npy_bytes("<f2", {2, 1, 1, 1, 1}, Halves{0x3800, 0x4000}));
+  const Result r = run({"convolve", source, source, "-K", "1", "--features", at("x.npy"),
+                        "--weights", at("w.npy"), "-o", at("out.npz")});
+  ASSERT_EQ(r.code, 0) << r.err;
+  const auto answer = std::get<leafproof::oracle::NumbersAnswer>(
+      leafproof::oracle::read_npz_answer(at("out.npz"), "numbers"));
+  EXPECT_EQ(
+      answer.array.values,
+      (std::vector<double>{0, 0x1p-23, 0x1p-23, 6 * 0x1p-24, 0x1p-15, 2046 * 0x1p-24, 32752, inf,
+                           1025 * 0x1p-11, 1025 * 0x1p-9, 0, 0, 0x1p-14, 0x1p-12, 0, 0x1p-23}));
+  write("x.npy", leafproof::oracle::npy_bytes("<i2", {8, 1}, Halves(8)));
+  refused({"convolve", source, source, "-K", "1", "--features", at("x.npy"), "--weights",
+           at("w.npy"), "-o", at("none.npz")},
+          "int16; float64, float32, float16 and int32 are read");
+}
+
+// [V-3] What is declared decides how near is near enough.
+TEST_F(Cli, TheArithmeticOfAnAnswerIsDeclared) {
+  const std::string source = built();
+  write("x.npy", leafproof::oracle::npy_bytes("<f8", {4, 1}, std::vector<double>(4, 0.1)));
+  write("w.npy", leafproof::oracle::npy_bytes("<f8", {1, 1, 1, 1, 1}, std::vector<double>{1}));
+  const auto judged = [&](double error, const Strings& declared) {
+    leafproof::oracle::NpzWriter writer({"write .npz", at("theirs.npz")});
+    writer.add("output", leafproof::oracle::npy_bytes("<f8", {4, 1},
+                                                      std::vector<double>(4, 0.1 * (1 + error))));
+    writer.write();
+    Strings words{"check", "convolve",   source,      source,      at("theirs.npz"), "-K",
+                  "1",     "--features", at("x.npy"), "--weights", at("w.npy")};
+    words.insert(words.end(), declared.begin(), declared.end());
+    return run(words);
+  };
+  for (const char* option : {"--accumulator", "--multiplier"}) {
+    EXPECT_EQ(judged(0x1p-26, {}).code, 1) << "that of the features' type";
+    EXPECT_EQ(judged(0x1p-26, {option, "fp64"}).code, 1);
+    for (const char* name : {"fp32", "tf32", "fp16"})
+      EXPECT_EQ(judged(0x1p-26, {option, name}).code, 0) << option << " " << name;
+    EXPECT_EQ(judged(0x1p-12, {option, "fp32"}).code, 1);
+    for (const char* name : {"tf32", "fp16"}) {
+      EXPECT_EQ(judged(0x1p-12, {option, name}).code, 0) << option << " " << name;
+      EXPECT_EQ(judged(0x1p-8, {option, name}).code, 1) << option << " " << name;
+    }
+    const Result r = judged(0, {option, "bf16"});
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err, "leafproof: check: InvalidArgument: " + std::string(option) +
+                         " = bf16: must be fp64, fp32, tf32 or fp16\n");
+    refused({"check", "dual", source, source, option, "fp32"}, option);
+  }
+}
+
+// The page draws both sides where both can be read, and the expected one where that is all.
+TEST_F(Cli, ACheckIsDrawnFromWhateverTheAnswerIs) {
+  const std::string source = built(), other = built("other.nvdb", "other.xyz");
+  refused({"check", "dual", source, source, "--profile", "nonsense"},
+          "must be sets, topology, layout or bytes");
+  const auto page = [&](Strings words, const std::string& what) {
+    words.insert(words.end(), {"--report", at("page.html")});
+    const Result r = run(words);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_NE(r.out.find(what), std::string::npos) << r.out;
+    return read("page.html");
+  };
+  const auto drawn = [](const std::string& html) { return html.find("<svg") != html.npos; };
+  EXPECT_TRUE(drawn(page({"check", "from_ijk", source, other}, "a missing voxel")));
+  // A buffer whose reading stops at a node that is not there.
+  namespace format = leafproof::oracle::format;
+  const auto buffer = leafproof::oracle::read_nvdb(source);
+  std::string bytes(reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size());
+  const std::uint32_t many = 1u << 30;
+  bytes.replace(format::GridData::size + format::TreeData::upper_count.at, sizeof many,
+                reinterpret_cast<const char*>(&many), sizeof many);
+  write("broken.nvdb", bytes);
+  EXPECT_TRUE(drawn(page({"check", "from_ijk", source, at("broken.nvdb")}, "mNodeCount[2]")));
+  // A list of voxels, of a program.
+  page({"check", "from_ijk", other, "--backend", "sed -u 's/ .*/ answer1 grid voxels=[1,0,0]/'"},
+       "a missing voxel");
+  EXPECT_EQ(run({"check", "from_ijk", source, source, "--report", at("page.html")}).code, 0);
+  EXPECT_FALSE(drawn(read("page.html")));
+}
+
 TEST_F(Cli, ConvGridsAreBuiltAndJudged) {
   const std::string source = built();
   EXPECT_EQ(run({"apply", "conv-grid", source, "-K", "3", "-S", "2", "-o", at("down.nvdb")}).code,
@@ -488,6 +657,40 @@ TEST_F(Cli, AVectorThatFailsIsShownAndFails) {
   refused({"vectors", at("maps.json"), "--backend", "reference"}, "surprise");
 }
 
+TEST_F(Cli, VectorsThatAreNotImplementedNeedLeave) {
+  const std::string file = std::string(LEAFPROOF_SOURCE_DIR) + "/oracle/vectors/maps.json";
+  const std::string none = "sed -u 's/ .*/ answer1 not_implemented reason=none/'";
+  const auto judged = [&](Strings more) {
+    more.insert(more.begin(), {"vectors", file, "--backend", none});
+    return run(more);
+  };
+  for (const Strings& words :
+       {Strings{}, Strings{"--skip", "refine"}, Strings{"--skip", "map_after@host"}}) {
+    const Result r = judged(words);
+    EXPECT_EQ(r.code, 1) << r.out;
+    EXPECT_NE(r.out.find("0 passed, 0 failed, 48 not implemented"), std::string::npos) << r.out;
+    EXPECT_EQ(r.err, "leafproof: 48 not implemented without being told to skip them (--skip OP)\n");
+  }
+  for (const Strings& words :
+       {Strings{"--skip", "map_after"}, Strings{"--skip", "refine,map_after"},
+        Strings{"--skip", "refine", "--skip", "map_after@" + none}}) {
+    const Result r = judged(words);
+    EXPECT_EQ(r.code, 0) << r.out;
+    EXPECT_EQ(r.err, "");
+  }
+  // Of two backends the one that was named.
+  const Result two = judged({"--backend", "reference", "--skip", "map_after@" + none, "--json"});
+  EXPECT_EQ(two.code, 0) << two.err;
+  const json results = json::parse(two.out)["results"];
+  EXPECT_EQ(results[0]["not_implemented"], 48);
+  EXPECT_EQ(results[1]["passed"], 48);
+  EXPECT_EQ(judged({"--json"}).code, 1);
+  refused({"vectors", file, "--skip", "melt"}, "--skip = melt: must be one of from_ijk, ");
+  refused({"vectors", file, "--skip", "map_after@nobody"}, "backend = nobody");
+  refused({"vectors", file, "--skip", "@host"}, "--skip");
+  refused({"vectors", file, "--backend", "nobody"}, "backend = nobody");
+}
+
 TEST_F(Cli, VerifyJudgesInputAndIsSilentInAPipe) {
   const Result r = run({"verify", "--level", "1", "--ops", "coarsen,merge", "--input",
                         at("points.xyz"), "--voxel-size", "1", "--seed", "7", "--report",
@@ -552,6 +755,13 @@ TEST_F(Cli, ACaseIsReplayedInAnyForm) {
   EXPECT_EQ(run({"vectors", at("vector.json")}).code, 0);
 }
 
+TEST_F(Cli, AFileThatIsTooLargeForACaseIsNotRead) {
+  write("large.case", "");
+  fs::resize_file(at("large.case"), (std::uintmax_t{64} << 20) + 1);
+  refused({"replay", at("large.case")}, "larger than 64 MiB");
+  refused({"cases", "--bytes", at("large.case")}, "larger than 64 MiB");
+}
+
 TEST_F(Cli, GeneratedCasesArePrintedForOtherPrograms) {
   Result r = run({"cases", "--ops", "refine,merge", "--seed", "7", "--first", "3", "--count", "5"});
   EXPECT_EQ(r.code, 0) << r.err;
@@ -576,6 +786,87 @@ TEST_F(Cli, ShardsOfASweepAddUp) {
     cases += json::parse(r.out).at("totals").at("cases").get<std::int64_t>();
   }
   EXPECT_EQ(cases, 64 + 1) << "and the pass on the input";
+}
+
+TEST_F(Cli, PartsThatWereKeptAreMergedIntoTheWhole) {
+  const Strings sweep{"verify", "--level",   "1",        "--ops",         "dual,prune",
+                      "-j",     "2",         "--input",  at("other.xyz"), "--voxel-size",
+                      "1",      "--backend", "host-mask"};
+  const auto part = [&](Strings more) {
+    more.insert(more.begin(), sweep.begin(), sweep.end());
+    return run(more);
+  };
+  const auto kept = [&](const std::string& shard, const std::string& file) {
+    return part({"--shard", shard, "--result", at(file)});
+  };
+  const Result first = kept("1/2", "a"), second = kept("2/2", "b");
+  ASSERT_EQ(first.code, 0) << first.out << first.err;
+  ASSERT_EQ(second.code, 0) << second.out << second.err;
+  EXPECT_EQ(first.err, "");
+  const std::string bytes = read("b");
+  const Result again = kept("2/2", "b");
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.err, "leafproof: " + at("b") + " is complete: nothing is judged again\n");
+  EXPECT_EQ(again.out, second.out);  // its times are those that were kept
+  EXPECT_EQ(read("b"), bytes);
+
+  const auto without_times = [](const Result& r) {
+    EXPECT_EQ(r.code, 0) << r.err;
+    json report = json::parse(r.out, nullptr, false);
+    report.erase("seconds");
+    for (json& row : report["rows"]) row.erase("seconds");
+    return report;
+  };
+  const json whole = without_times(part({"--json"}));
+  EXPECT_EQ(whole.at("totals").at("cases"), 130);
+  EXPECT_EQ(whole.at("rows").size(), 4U);
+  EXPECT_EQ(without_times(run({"merge", at("a"), at("b"), "--json"})), whole);
+  EXPECT_EQ(without_times(run({"merge", at("b"), at("a"), "--json"})), whole);
+  const Result shown =
+      run({"merge", at("a"), at("b"), "--report", at("m.html"), "--junit", at("m.xml")});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("130 passed, 0 failed, 0 not implemented"), std::string::npos);
+  EXPECT_NE(read("m.html").find("<html"), std::string::npos);
+  EXPECT_NE(read("m.xml").find("name=\"dual on other.xyz\""), std::string::npos) << read("m.xml");
+
+  refused({"merge"}, "FILES");
+  refused({"merge", at("a")}, "1 of 2 parts are missing");
+  refused({"merge", at("a"), at("b"), at("a")}, "1/2: is given twice");
+  ASSERT_EQ(part({"--shard", "2/2", "--result", at("c"), "--seed", "8"}).code, 0);
+  refused({"merge", at("a"), at("c")}, "seed: 20261129 and 8");
+  refused({"merge", at("a"), at("other.xyz")}, "other.xyz: is no whole result");
+  write("report.json", whole.dump());
+  refused({"merge", at("report.json"), at("b")}, "is no result of `verify --result`");
+  refused({"merge", at("none"), at("b")}, "none");
+  // A file of another part, of another sweep, or no result at all is not gone on with.
+  EXPECT_EQ(kept("1/2", "b").code, 2);
+  EXPECT_EQ(part({"--shard", "2/2", "--result", at("b"), "--seed", "8"}).code, 2);
+  EXPECT_EQ(kept("1/2", "report.json").code, 2);
+  EXPECT_EQ(read("b"), bytes);
+  refused({"verify", "--fail-fast", "--result", at("d")}, "--result");
+  refused({"verify", "--result", at("no/d")}, "folder");
+}
+
+TEST_F(Cli, APartThatDiffersFailsWhenItIsMerged) {
+  const Strings sweep{"verify",
+                      "--level",
+                      "0",
+                      "--ops",
+                      "dual",
+                      "--tries",
+                      "0",
+                      "--input",
+                      at("other.xyz"),
+                      "--backend",
+                      "sed -u 's/ .*/ answer1 maps maps=-/'"};
+  for (const std::string part : {"1", "2"}) {
+    Strings words = sweep;
+    words.insert(words.end(), {"--shard", part + "/2", "--result", at(part)});
+    run(words);
+  }
+  const Result merged = run({"merge", at("1"), at("2")});
+  EXPECT_EQ(merged.code, 1) << merged.err;
+  EXPECT_NE(merged.out.find("0 passed, 1 failed"), std::string::npos) << merged.out;
 }
 
 TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
