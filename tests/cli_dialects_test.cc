@@ -310,5 +310,32 @@ TEST_F(CliDialects, ExportWritesAReleaseThatLints) {
   refused({"vectors", "export", at("release"), "--from", vectors}, "empty");
 }
 
+TEST_F(CliDialects, ExportAndGenerateWriteOnlyToFolders) {
+  const std::string vectors = std::string(LEAFPROOF_SOURCE_DIR) + "/oracle/vectors";
+  write("broken/named/maps.json", "{");
+  const Result lint = run({"vectors", at("broken"), "--lint"});
+  EXPECT_EQ(lint.code, 1);
+  EXPECT_NE(lint.out.find("named/maps.json: "), std::string::npos) << lint.out;
+  EXPECT_NE(lint.out.find("must be JSON; byte 2 is not"), std::string::npos) << lint.out;
+  EXPECT_NE(lint.out.find("1 file, 0 cases, 1 finding\n"), std::string::npos) << lint.out;
+  // What does not lint is not released.
+  const Result release = run({"vectors", "export", at("release"), "--from", at("broken")});
+  EXPECT_EQ(release.code, 1);
+  EXPECT_EQ(release.out, "");
+  EXPECT_NE(release.err.find("must be JSON; byte 2 is not"), std::string::npos) << release.err;
+  EXPECT_FALSE(fs::exists(at("release")));
+  refused({"vectors", at("broken/named/maps.json"), "--lint"}, "must be a folder");
+  refused({"vectors", "export", at("release"), "--from", at("nothing")}, "must be a folder");
+
+  write("file", "kept");
+  for (const char* target : {"file", "file/below"}) {
+    refused({"vectors", "generate", at(target)}, "is no folder to write to");
+    refused({"vectors", "export", at(target), "--from", vectors}, "is no folder to write to");
+  }
+  EXPECT_EQ(read("file"), "kept");
+  refused({"vectors", "generate"}, "DIR");
+  refused({"vectors", "export", "--from", vectors}, "DIR");
+}
+
 }  // namespace
 }  // namespace leafproof::tests
