@@ -421,6 +421,69 @@ TEST(Nvdb, RepeatedVoxelsAreNamed) {
   patient.refused(ErrorKind::Corrupt, {"the voxel (0,0,0) twice", "member 0"});
 }
 
+// [G-7] NanoVDB keeps a long name beside its grid; ours has 255 bytes and whole characters.
+TEST(Nvdb, LongNamesAreCut) {
+  const Folder folder;
+  const auto read = [&](const std::string& name, bool index) {
+    const auto file = folder / "named.nvdb";
+    const Voxels voxels{{1, 2, 3}};
+    nanovdb::io::writeGrid(file.string(),
+                           index ? on_index(voxels, name) : plain<float>(voxels, name));
+    return oracle::read_input({file}, {});
+  };
+  const std::string most(254, 'n'), two = "\xc3\xa9";  // a character of two bytes
+  for (const bool index : {true, false}) {
+    EXPECT_EQ(read(most + "n", index).batch.names[0], most + "n");
+    EXPECT_TRUE(read(most + "n", index).notes.empty());
+    for (const auto& [name, kept] :
+         std::vector<std::pair<std::string, std::string>>{{most + two + "tail", most},
+                                                          {most + "n" + two, most + "n"},
+                                                          {most + "nn", most + "n"}}) {
+      const Input input = read(name, index);
+      EXPECT_EQ(input.batch.members, (std::vector<Voxels>{{{1, 2, 3}}}));
+      EXPECT_EQ(input.batch.names[0], kept) << index;
+      ASSERT_EQ(input.notes.size(), 1u) << index;
+      EXPECT_TRUE(input.notes[0].ends_with(
+          fmt::format("named.nvdb: the name of member 0 was cut to {} bytes", kept.size())))
+          << input.notes[0];
+    }
+  }
+}
+
+// Blind data that cannot be followed leave the 255 bytes that the grid itself has.
+TEST(Nvdb, LongNamesThatLieStayShort) {
+  using G = format::GridData;
+  using B = format::BlindData;
+  const Folder folder;
+  const Handle handle = plain<float>({{1, 2, 3}}, std::string(300, 'n'));
+  nanovdb::io::writeGrid((folder / "good.nvdb").string(), handle);
+  const std::string good = bytes_of(folder / "good.nvdb");
+  const std::size_t grid = good.size() - handle.bufferSize();
+  const auto blind = format::load<std::uint64_t>(
+      reinterpret_cast<const std::byte*>(good.data() + grid + G::blind_offset.at));
+  const auto named = [&]<class T>(std::uint64_t at, T value) {
+    std::string bytes = good, raw;
+    put(raw, value);
+    bytes.replace(grid + at, raw.size(), raw);
+    const Input input = oracle::read_input({folder.write("bad.nvdb", bytes)}, {});
+    EXPECT_EQ(input.batch.members, (std::vector<Voxels>{{{1, 2, 3}}}));
+    EXPECT_TRUE(input.notes.empty()) << "that a long name was cut";
+    return input.batch.names[0];
+  };
+  const std::string most(255, 'n');
+  for (const std::uint64_t far : {std::uint64_t{1} << 63, ~std::uint64_t{0},
+                                  std::uint64_t{handle.bufferSize()}, handle.bufferSize() - 1}) {
+    EXPECT_EQ(named(G::blind_offset.at, far), most) << far;
+    if (~far != 0) {  // -1 is a place of the grid
+      EXPECT_EQ(named(blind + B::data_offset.at, far), most) << far;
+    }
+    EXPECT_EQ(named(blind + B::value_count.at, far), most) << far;
+  }
+  EXPECT_EQ(named(G::blind_count.at, std::uint32_t{0}), most);
+  EXPECT_EQ(named(blind + B::data_class.at, std::uint32_t{0}), most);
+  EXPECT_EQ(named(blind + B::value_count.at, std::uint64_t{3}), "nnn");
+}
+
 TEST(Nvdb, ForeignOrderIsMadeCanonical) {
   // The same member with its root tiles swapped, as NanoVDB's own order of keys would have negative
   // ones; [G-2] puts (-1,0,0) first.

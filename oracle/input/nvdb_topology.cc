@@ -187,11 +187,31 @@ class TopologyReader {
   std::uint64_t total_ = 0;    // active voxels, tiles expanded
 };
 
+/// A name of more than 255 bytes lies among the grid's blind data; the grid itself has its begin.
+std::span<const std::byte> name_bytes(std::span<const std::byte> grid) {
+  using B = format::BlindData;
+  const auto cut = grid.subspan(GridData::name.at, GridData::name.size);
+  if ((load<std::uint32_t>(grid.data() + GridData::flags.at) & format::has_long_name) == 0)
+    return cut;
+  auto at = load<std::uint64_t>(grid.data() + GridData::blind_offset.at);
+  const auto count = load<std::uint32_t>(grid.data() + GridData::blind_count.at);
+  for (std::uint32_t i = 0; i < count; ++i, at += B::size) {
+    if (at > grid.size() || grid.size() - at < B::size) return cut;
+    const std::byte* const data = grid.data() + at;
+    if (load<std::uint32_t>(data + B::data_class.at) != B::class_grid_name) continue;
+    const std::uint64_t start = at + load<std::uint64_t>(data + B::data_offset.at);
+    const auto length = load<std::uint64_t>(data + B::value_count.at);
+    if (start > grid.size() || length > grid.size() - start) return cut;
+    return grid.subspan(start, length);
+  }
+  return cut;
+}
+
 }  // namespace
 
 GridHead read_head(const FileTask& task, std::int64_t member, std::span<const std::byte> grid) {
   GridHead head;
-  const std::string_view name = as_text(grid.subspan(GridData::name.at, GridData::name.size));
+  const std::string_view name = as_text(name_bytes(grid));
   head.name = name.substr(0, name.find('\0'));
   const auto number = [&](const Field& field, std::size_t i) {
     return load<double>(grid.data() + field.at + 8 * i);
