@@ -25,8 +25,8 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe);
 /// time; `budget` is what they might have were there one tap.
 void place_for_kernel(const Case& c, std::int64_t budget, Place& place);
 
-/// Adds to the source of a submanifold map voxels that a tap joins to others: those at the ends of a
-/// wide kernel are seldom there by chance.
+/// Adds to the source of a submanifold map voxels that a tap joins to others: those at the ends of
+/// a wide kernel are seldom there by chance.
 void add_partners(Case& c, ChoiceSource& r);
 
 /// A copy in which one voxel between the first and the last is moved by one: as many, and in the
