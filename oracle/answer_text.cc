@@ -68,9 +68,9 @@ class Writer {
       refuse("pairs", std::to_string(gather.size()), "the offsets must delimit all pairs");
     PairLists taps;
     // All of them before any is followed: one that is too large is known by a later, smaller one.
-    for (std::size_t t = 0; t + 1 < offsets.size(); ++t)
-      if (offsets[t + 1] < offsets[t])
-        refuse("pairs", std::to_string(offsets[t + 1]), "the offsets must not decrease");
+    if (const auto less = std::is_sorted_until(offsets.begin(), offsets.end());
+        less != offsets.end())
+      refuse("pairs", std::to_string(*less), "the offsets must not decrease");
     for (std::size_t t = 0; t + 1 < offsets.size(); ++t) {
       auto& pairs = taps.emplace_back();
       for (auto i = index(offsets[t]); i < index(offsets[t + 1]); ++i)

@@ -563,6 +563,13 @@ void one_more(Case& c) {
     }
 }
 
+/// What belongs to members that are read, where none is.
+void none_read(Case& c) {
+  if (c.mask) c.mask->clear();
+  for (auto* batch : {&c.other, &c.target})
+    if (*batch) **batch = {};
+}
+
 /// Nothing to do: no member, none that is read, or none with a voxel. What is wrong stays wrong.
 void make_empty(Case& c, ChoiceSource& r) {
   const std::int64_t kind = from_lists(c.op) ? r.between(0, 1) : r.between(0, 2);
@@ -577,9 +584,7 @@ void make_empty(Case& c, ChoiceSource& r) {
     c.view.emplace();
   }
   if (kind > 0) {
-    if (c.mask) c.mask->clear();
-    for (auto* batch : {&c.other, &c.target})
-      if (*batch) **batch = {};
+    none_read(c);
   } else {
     clear(c.source.members);
     for (auto& list : c.points) list.clear();
@@ -601,10 +606,8 @@ bool break_view(Case& c, ChoiceSource& r) {
   if (from_lists(c.op)) return false;
   if (r.one_in(6)) {  // of a batch of nothing no index is good
     make_empty(c, r);
+    none_read(c);
     c.source = {};
-    if (c.mask) c.mask->clear();
-    for (auto* batch : {&c.other, &c.target})
-      if (*batch) **batch = {};
     c.view.emplace();
   }
   const auto size = static_cast<std::int64_t>(c.source.size());
@@ -730,16 +733,7 @@ const std::vector<Refusal>& pass_refusals() {
       {"two batches of unequal size [T-10]",
        [](Case& c, ChoiceSource& r) {
          if (!c.other) return false;
-         // As the batch has that the view is of, or one for all, or one less or more.
-         std::size_t size = c.other->size() + 1;
-         const std::int64_t kind = r.between(0, 3);
-         if (kind == 1 && c.view) size = c.source.size();
-         if (kind == 2) size = 1;
-         if (kind == 3 && c.other->size() > 0) size = c.other->size() - 1;
-         if (size == c.other->size()) ++size;
-         c.other->members.resize(size);
-         c.other->maps.resize(size);
-         c.other->names.resize(size);
+         miscount(*c.other, c, r);
          return true;
        }},
       kBadView,

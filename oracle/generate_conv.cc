@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "reference/canonical_order.h"
+#include "reference/conv_relation.h"
 #include "reference/numbers.h"
 
 namespace leafproof::oracle {
@@ -73,18 +74,21 @@ void add(std::vector<Voxel>& voxels, const Triple& c) {
 /// The target voxel that a tap joins to the source's voxel v [K-1], or one beside it where no tap
 /// of that kind does. Ends of the kernel are as likely as all between.
 Triple partner(const Case& c, ChoiceSource& r, const Voxel& v) {
-  Triple at{v.x, v.y, v.z};
+  const Triple& size = c.kernel.size;
+  const Triple& stride = c.kernel.stride;
+  Triple tap{};
   for (std::size_t a = 0; a < 3; ++a) {
-    const std::int64_t k = c.kernel.size[a], s = c.kernel.stride[a], d = c.kernel.dilation[a];
-    const std::int64_t p = d * (k - 1) / 2;
     const std::int64_t kind = r.between(0, 2);
-    std::int64_t tap = kind == 0 ? k - 1 : kind == 1 ? 0 : r.between(0, k - 1);
-    if (finer(c)) {
-      at[a] = s * at[a] + d * tap - p;
-      continue;
-    }
-    for (std::int64_t i = 0; i < s && (at[a] + p - d * tap) % s != 0; ++i) tap = (tap + 1) % k;
-    at[a] = reference::floor_div(at[a] + p - d * tap, s);
+    tap[a] = kind == 0 ? size[a] - 1 : kind == 1 ? 0 : r.between(0, size[a] - 1);
+  }
+  Triple at{v.x, v.y, v.z};
+  if (finer(c)) return reference::fine_of(c.kernel, at, tap);
+  for (std::size_t a = 0; a < 3; ++a) {
+    // S times the coarse voxel that this tap would join; the next ones where S does not divide it.
+    const auto scaled = [&] { return at[a] - reference::fine_of(c.kernel, {}, tap)[a]; };
+    for (std::int64_t i = 0; i < stride[a] && scaled() % stride[a] != 0; ++i)
+      tap[a] = (tap[a] + 1) % size[a];
+    at[a] = reference::floor_div(scaled(), stride[a]);
   }
   return at;
 }
@@ -185,6 +189,18 @@ bool break_axis(Triple& values, ChoiceSource& r, std::initializer_list<std::int6
 }
 
 }  // namespace
+
+void miscount(Batch& batch, const Case& c, ChoiceSource& r) {
+  std::size_t size = batch.size() + 1;
+  const std::int64_t kind = r.between(0, 3);
+  if (kind == 1 && c.view) size = c.source.size();
+  if (kind == 2) size = 1;
+  if (kind == 3 && batch.size() > 0) size = batch.size() - 1;
+  if (size == batch.size()) ++size;
+  batch.members.resize(size);
+  batch.maps.resize(size);
+  batch.names.resize(size);
+}
 
 void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
   Kernel& k = c.kernel;
@@ -387,17 +403,7 @@ const std::vector<Refusal>& convolution_refusals() {
       {"a target of another number of members [K-6]",
        [](Case& c, ChoiceSource& r) {
          if (!c.target) return false;
-         Batch& target = *c.target;
-         // As the batch has that the view is of, or one for all, or one less or more.
-         std::size_t size = target.size() + 1;
-         const std::int64_t kind = r.between(0, 3);
-         if (kind == 1 && c.view) size = c.source.size();
-         if (kind == 2) size = 1;
-         if (kind == 3 && target.size() > 0) size = target.size() - 1;
-         if (size == target.size()) ++size;
-         target.members.resize(size);
-         target.maps.resize(size);
-         target.names.resize(size);
+         miscount(*c.target, c, r);
          return true;
        }},
       {"a map that the stride makes infinite, or zero [G-7]",

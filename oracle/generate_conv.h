@@ -18,6 +18,10 @@ struct Refusal {
   bool of_parameters = false;  // must be refused of a batch of nothing, too
 };
 
+/// Gives a batch that stands beside the case's source, member by member, another number of them: as
+/// many as the batch has that the view is of, or one for all, or one less or more.
+void miscount(Batch& batch, const Case& c, ChoiceSource& r);
+
 /// K, S, D and the direction. `safe`: small ones.
 void draw_kernel(Case& c, ChoiceSource& r, bool safe);
 

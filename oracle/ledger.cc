@@ -9,6 +9,9 @@
 
 #include "oracle/shapes.h"
 #include "reference/canonical_order.h"
+#include "reference/conv_relation.h"
+#include "reference/error.h"
+#include "reference/map.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -159,14 +162,14 @@ bool far_partner(const Case& c) {
     for (std::size_t i = 0; i < std::min<std::size_t>(source.size(), 64); ++i)
       for (std::size_t j = 0; j < std::min<std::size_t>(target.size(), 64); ++j) {
         const Voxel fine = finer ? target[j] : source[i], coarse = finer ? source[i] : target[j];
-        const Triple f{fine.x, fine.y, fine.z}, s{coarse.x, coarse.y, coarse.z};
+        const Triple f = reference::triple(fine), s = reference::triple(coarse);
+        const Triple first = reference::fine_of(c.kernel, s, {});  // of the first tap
         bool joined = true, far = false;
         for (std::size_t a = 0; a < 3 && joined; ++a) {
           const std::int64_t k = c.kernel.size[a], d = c.kernel.dilation[a];
-          const std::int64_t apart = f[a] - c.kernel.stride[a] * s[a];
-          const std::int64_t reach = apart + d * (k - 1) / 2;
+          const std::int64_t reach = f[a] - first[a];
           joined = reach >= 0 && reach % d == 0 && reach / d < k;
-          far = far || std::abs(apart) >= 16;
+          far = far || std::abs(f[a] - c.kernel.stride[a] * s[a]) >= 16;
         }
         if (joined && far) return true;
       }
@@ -241,19 +244,26 @@ bool any_point(const Case& c, Test test) {
 bool refused(const Case& c) {
   return c.comment.starts_with("refused:");
 }
-bool bad_map(const Map& map, const std::string&) {
-  const auto finite = [](double x) { return std::isfinite(x); };
-  return !std::all_of(map.voxel_size.begin(), map.voxel_size.end(), [](double s) {
-    return std::isfinite(s) && s > 0;
-  }) || !std::all_of(map.origin.begin(), map.origin.end(), finite);
+template <class Check>
+bool refuses(Check check) {
+  try {
+    check();
+    return false;
+  } catch (const reference::Error&) {
+    return true;
+  }
 }
-bool bad_name(const Map&, const std::string& name) {
-  return name.size() > 255 || name.find('\0') != name.npos;
+/// Whether a member's map, or its name, is one that [G-7] refuses.
+bool refused_map(const Batch& batch, std::size_t m) {
+  return refuses([&] { reference::check_map("ledger", batch.maps[m], 0); });
 }
-template <auto bad>
-bool refused_for(const Case& c) {
+bool refused_name(const Batch& batch, std::size_t m) {
+  return refuses([&] { reference::check_name("ledger", batch.names[m], 0); });
+}
+template <auto refused_of>
+bool any_source(const Case& c) {
   for (std::size_t m = 0; m < c.source.size(); ++m)
-    if (bad(c.source.maps[m], c.source.names[m])) return true;
+    if (refused_of(c.source, m)) return true;
   return false;
 }
 
@@ -559,9 +569,9 @@ std::vector<CaseClass> make_table() {
       // Refusals.
       {"must be refused", "a refusal that is left out", all<9>, refused},
       {"refused for its map", "a header of numbers that are none", grids<100>,
-       refused_for<bad_map>},
+       any_source<refused_map>},
       {"refused for its name", "a name that does not fit its header", grids<100>,
-       refused_for<bad_name>},
+       any_source<refused_name>},
   };
   add_families(table, std::make_index_sequence<19>());
   return table;

@@ -27,6 +27,11 @@ void add(Voxels& member, const Place& place, Triple c) {
                     static_cast<std::int32_t>(c[2])});
 }
 
+/// Where a sum in 32 bits arrives that should be x, beyond the upper end of the lattice or not.
+std::int64_t wrapped(std::int64_t x) {
+  return x > kMax ? x + kMin - kMax - 1 : x;
+}
+
 /// The first coordinate of some node of some level, on axis `a`, or its image under the operation.
 std::int64_t boundary(ChoiceSource& r, const Place& place, std::size_t a) {
   const std::int64_t node = r.pick<std::int64_t>({8, 128, 4096});
@@ -274,7 +279,7 @@ void across_the_ends(ChoiceSource& r, const Place& place, Triple at, std::int64_
       for (std::int64_t z = 0; z < size[2]; ++z) {
         Triple c{at[0] + x, at[1] + y, at[2] + z};
         for (std::size_t a = 0; a < 3; ++a)
-          if (which >> a & 1 && c[a] > kMax) c[a] += kMin - kMax - 1;
+          if (which >> a & 1) c[a] = wrapped(c[a]);
         add(member, place, c);
       }
 }
@@ -398,8 +403,7 @@ std::vector<Voxel> make_erodible(ChoiceSource& random, const Place& place, Tripl
   whole.budget = std::max(place.budget, volume);
   for (std::int64_t i = 0; i < volume; ++i) {
     Triple c{at[0] + i / (size[1] * size[2]), at[1] + i / size[2] % size[1], at[2] + i % size[2]};
-    for (auto& x : c)
-      if (x > kMax) x += kMin - kMax - 1;
+    for (auto& x : c) x = wrapped(x);
     if (i != hole) add(member, whole, c);
   }
   reference::make_canonical(member);

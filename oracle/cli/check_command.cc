@@ -111,14 +111,11 @@ int run(const Options& options) {
                  .reason = "is missing: an input and the answer to judge are needed, or --backend",
                  .member = {},
                  .row = {}});
-  if (!options.report.empty()) {
-    auto read = options.files;
-    read.insert(read.end(), options.operation.other.begin(), options.operation.other.end());
-    for (const auto& file : {options.operation.mask, options.operation.features,
-                             options.operation.weights, options.operation.bias})
-      if (!file.empty()) read.push_back(file);
-    check_report("check", options.report, read);
-  }
+  auto read = options.files;
+  read.insert(read.end(), options.operation.other.begin(), options.operation.other.end());
+  read.insert(read.end(), {options.operation.mask, options.operation.features,
+                           options.operation.weights, options.operation.bias});
+  check_report("check", options.report, read);
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> inputs = options.files;
   if (options.backend().empty()) inputs.pop_back();

@@ -29,7 +29,7 @@ Tally tally_in(const char* operation, const std::filesystem::path& file) {
 
 int merge(const Options& options) {
   for (const auto& file : {options.report, options.junit})
-    if (!file.empty()) check_report("merge", file, options.files);
+    check_report("merge", file, options.files);
   std::vector<Tally> parts;
   for (const auto& file : options.files) parts.push_back(tally_in("merge", file));
   return publish(conclude(merged(std::move(parts))), options.report, options.junit, options.json,

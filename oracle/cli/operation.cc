@@ -338,9 +338,11 @@ void check_output(const FileTask& target) {
 void check_report(const char* operation, const std::filesystem::path& report,
                   const std::vector<std::filesystem::path>& read) {
   namespace fs = std::filesystem;
+  if (report.empty()) return;
   const FileTask target{operation, report};
   check_output(target);
   for (const fs::path& file : read) {
+    if (file.empty()) continue;
     std::error_code code, other;
     const bool same = fs::equivalent(report, file, code) ||
                       (fs::weakly_canonical(report, code) == fs::weakly_canonical(file, other) &&

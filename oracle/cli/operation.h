@@ -57,6 +57,7 @@ std::vector<Op> parse_ops(const std::vector<std::string>& names);
 void check_output(const FileTask& target);
 
 /// check_output of `--report`, which must not be one of the files that are read, by whatever name.
+/// An empty name is that of no file, on either side.
 void check_report(const char* operation, const std::filesystem::path& report,
                   const std::vector<std::filesystem::path>& read);
 

@@ -199,12 +199,10 @@ int run(const Options& options) {
   if (options.throughput) return throughput(options);
   check_options(options);
   std::vector<std::filesystem::path> read = options.inputs;
-  for (const auto& file : {options.skips_file, options.vectors})
-    if (!file.empty()) read.push_back(file);
-  if (!options.result.empty()) check_report("verify", options.result, read);
-  if (!options.result.empty()) read.push_back(options.result);  // which is gone on with
-  for (const auto& file : {options.report, options.junit})
-    if (!file.empty()) check_report("verify", file, read);
+  read.insert(read.end(), {options.skips_file, options.vectors});
+  check_report("verify", options.result, read);
+  read.push_back(options.result);  // which is gone on with
+  for (const auto& file : {options.report, options.junit}) check_report("verify", file, read);
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
   verify_options.level = options.level;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "oracle/conv_answers.h"
@@ -65,9 +66,9 @@ class Arrays {
       task_.refuse(ErrorKind::Corrupt,
                    fmt::format("offsets must begin with 0 and end with the {} voxels", count));
     // All of them before any is followed: one that is too large is known by a later, smaller one.
-    for (std::size_t m = 0; m + 1 < offsets.size(); ++m)
-      if (offsets[m + 1] < offsets[m])
-        task_.refuse(ErrorKind::Corrupt, "offsets must not decrease", static_cast<std::int64_t>(m));
+    if (const auto less = std::is_sorted_until(offsets.begin(), offsets.end());
+        less != offsets.end())
+      task_.refuse(ErrorKind::Corrupt, "offsets must not decrease", less - offsets.begin() - 1);
     VoxelsAnswer answer;
     for (std::size_t m = 0; m + 1 < offsets.size(); ++m) {
       auto& member = answer.members.emplace_back();
