@@ -9,6 +9,7 @@
 
 #include "oracle/conv_answers.h"
 #include "oracle/layout_view.h"
+#include "oracle/out_of_memory.h"
 #include "oracle/text_fields.h"
 #include "reference/numbers.h"
 
@@ -318,19 +319,22 @@ class Reader {
 }  // namespace
 
 std::string write_answer_text(const Answer& answer) {
-  return std::visit(Writer{}, answer);
+  return or_out_of_memory("write answer", "answer",
+                          [&]() -> std::string { return std::visit(Writer{}, answer); });
 }
 
 Answer read_answer_text(std::string_view text, const Case& question, const AnswerFiles& files) {
-  const auto words = words_of(text);
-  if (words.empty() || words[0] != kHeader)
-    refuse("version", words.empty() ? std::string_view() : words[0],
-           fmt::format("must begin with {}", kHeader));
-  if (words.size() < 2) refuse("kind", "", "is missing");
-  TextFields fields("answer", std::span(words).subspan(2));
-  Answer answer = Reader(fields, question, files).read(words[1]);
-  fields.finish();
-  return answer;
+  return or_out_of_memory("read answer", "answer", [&]() -> Answer {
+    const auto words = words_of(text);
+    if (words.empty() || words[0] != kHeader)
+      refuse("version", words.empty() ? std::string_view() : words[0],
+             fmt::format("must begin with {}", kHeader));
+    if (words.size() < 2) refuse("kind", "", "is missing");
+    TextFields fields("answer", std::span(words).subspan(2));
+    Answer answer = Reader(fields, question, files).read(words[1]);
+    fields.finish();
+    return answer;
+  });
 }
 
 }  // namespace leafproof::oracle

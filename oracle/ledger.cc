@@ -95,7 +95,7 @@ bool across_the_ends(const Case& c) {
         bool near = true, across = false;
         for (const auto& [x, y] : {std::pair{u.x, v.x}, {u.y, v.y}, {u.z, v.z}}) {
           const std::int64_t apart = std::int64_t{x} - y;
-          near = near && std::abs(static_cast<std::int32_t>(apart)) <= kNear;
+          near = near && std::abs(std::int64_t{static_cast<std::int32_t>(apart)}) <= kNear;
           across = across || apart > kNear;
         }
         if (near && across) return true;
@@ -177,10 +177,11 @@ bool far_partner(const Case& c) {
   return false;
 }
 
-std::int64_t volume(const Triple& t) {
+/// A double, since a case may ask for any kernel.
+double volume(const Triple& t) {
   double product = 1;
   for (const auto n : t) product *= static_cast<double>(n);
-  return product > 1e18 ? INT64_MAX : static_cast<std::int64_t>(product);
+  return product;
 }
 bool is_box(const Case& c, std::int64_t lo, std::int64_t hi) {
   return c.lo == Triple{lo, lo, lo} && c.hi == Triple{hi, hi, hi};

@@ -3,6 +3,8 @@
 // `operator new` is this program's own; the allocators of a builder fail in builder_failure_test.
 // label: slow
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -11,11 +13,15 @@
 
 #include "gpu/plan.h"
 #include "gpu/subm_conv.h"
+#include "oracle/answer_text.h"
 #include "oracle/backend.h"
 #include "oracle/case_bytes.h"
 #include "oracle/case_text.h"
 #include "oracle/generate.h"
+#include "oracle/input/answer_files.h"
 #include "oracle/input/input.h"
+#include "oracle/input/npz.h"
+#include "oracle/input/voxel_lists.h"
 #include "oracle/layout_view.h"
 #include "tests/builder_support.h"
 #include "tests/input_files.h"
@@ -25,10 +31,12 @@ namespace {
 std::atomic<std::int64_t> live_blocks{0};
 thread_local std::int64_t until_failure = 0;  // of this thread; 0: none fails
 thread_local bool failed = false;
+bool* failed_somewhere = nullptr;  // in memory that is shared with child processes
 
 void* take(std::size_t size, std::size_t alignment) noexcept {
   if (until_failure > 0 && --until_failure == 0) {
     failed = true;
+    if (failed_somewhere != nullptr) *failed_somewhere = true;
     return nullptr;
   }
   const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
@@ -278,14 +286,27 @@ TEST_F(BuilderAllocations, ACacheOutlivesFailures) {
 
 // ---- the oracle's readers
 
+/// Of 200 cases of an operation the smallest that is answered, or that is refused.
+oracle::Case small_case(oracle::Op op, bool refused) {
+  static const auto reference = oracle::make_backend("reference");
+  std::optional<oracle::Case> smallest;
+  std::size_t bytes = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    oracle::Case question = oracle::generate(op, 5, i);
+    const std::size_t size = oracle::write_case_bytes(question).size();
+    if (smallest && size >= bytes) continue;
+    if (std::holds_alternative<oracle::Error>(reference->answer(question)) != refused) continue;
+    smallest = std::move(question);
+    bytes = size;
+  }
+  if (!smallest) throw std::logic_error("no such case");
+  return *smallest;
+}
+
 // Not JSON: nlohmann's values allocate where they are destroyed, which nothing can be made of.
 TEST(OracleAllocations, CasesAsTextAndBytes) {
   for (const oracle::Op op : oracle::generated_ops()) {
-    oracle::Case question;
-    for (std::uint64_t i = 0;; ++i) {  // a small one
-      question = oracle::generate(op, 5, i);
-      if (oracle::write_case_bytes(question).size() < 200 || i == 50) break;
-    }
+    const oracle::Case question = small_case(op, false);
     SCOPED_TRACE(oracle::to_string(op));
     const std::string text = oracle::write_case_text(question);
     const auto bytes = oracle::write_case_bytes(question);
@@ -296,21 +317,33 @@ TEST(OracleAllocations, CasesAsTextAndBytes) {
   }
 }
 
-TEST(OracleAllocations, TheReferencesAnswers) {
-  using oracle::Op;
-  const auto reference = oracle::make_backend("reference");
-  for (const Op op : {Op::Refine, Op::ErodeBox, Op::Merge, Op::KernelMap, Op::Convolution}) {
-    oracle::Case question;
-    for (std::uint64_t i = 0; i < 50; ++i) {
-      question = oracle::generate(op, 5, i);
-      if (oracle::write_case_bytes(question).size() < 80) break;
+TEST(OracleAllocations, AnswersOfBothReferences) {
+  for (const char* name : {"reference", "brute_force"}) {
+    const auto backend = oracle::make_backend(name);
+    for (const oracle::Op op : oracle::generated_ops()) {
+      for (const bool refused : {false, true}) {
+        const oracle::Case question = small_case(op, refused);
+        every_allocation_fails(
+            std::string(name) + ", " + oracle::write_case_text(question),
+            [&] { return backend->answer(question); },
+            [](const oracle::Answer& answer) {
+              const auto* error = std::get_if<oracle::Error>(&answer);
+              return error != nullptr && error->kind() == oracle::ErrorKind::OutOfMemory;
+            });
+      }
     }
-    every_allocation_fails(
-        std::string(oracle::to_string(op)), [&] { return reference->answer(question); },
-        [](const oracle::Answer& answer) {
-          const auto* error = std::get_if<oracle::Error>(&answer);
-          return error != nullptr && error->kind() == oracle::ErrorKind::OutOfMemory;
-        });
+  }
+}
+
+TEST(OracleAllocations, AnswersAsTextAndInArchives) {
+  const auto reference = oracle::make_backend("reference");
+  for (const oracle::Op op : oracle::generated_ops()) {
+    SCOPED_TRACE(oracle::to_string(op));
+    const oracle::Case question = small_case(op, false);
+    const oracle::Answer answer = reference->answer(question);
+    const std::string text = oracle::write_answer_text(answer);
+    every_allocation_fails("write answer", [&] { return oracle::write_answer_text(answer); });
+    every_allocation_fails("answer", [&] { return oracle::read_answer_text(text, question); });
   }
 }
 
@@ -332,9 +365,76 @@ TEST(OracleAllocations, LayoutsAndFiles) {
   const std::vector<fs::path> nvdb{folder / "grids.nvdb"},
       points{folder.write("points.xyz", "0.5 1 2\n3 4 5\n-7 8 9.25\n")};
   oracle::write_nvdb(nvdb[0], buffer);
+  every_allocation_fails("write_nvdb", [&] {
+    oracle::write_nvdb(nvdb[0], buffer);
+    return 0;
+  });
   every_allocation_fails("read_nvdb", [&] { return oracle::read_nvdb(nvdb[0]); });
   every_allocation_fails("nvdb", [&] { return oracle::read_input(nvdb, {}); });
   every_allocation_fails("xyz", [&] { return oracle::read_input(points, {}); });
+  const std::vector<fs::path> npz{folder / "voxels.npz"};
+  const oracle::Batch batch = oracle::read_input(nvdb, {}).batch;
+  every_allocation_fails("write npz", [&] {
+    oracle::write_voxel_npz(npz[0], batch);
+    return 0;
+  });
+  EXPECT_EQ(folder.names().size(), 3u) << "a part of a file was left";
+  every_allocation_fails("npz", [&] { return oracle::read_input(npz, {}); });
+  oracle::NpzWriter answer({"write .npz", folder / "answer.npz"});
+  answer.add("offsets", oracle::npy_bytes<std::int64_t>("<i8", {2}, {0, 1}));
+  for (const char* column : {"gather", "scatter"})
+    answer.add(column, oracle::npy_bytes<std::int64_t>("<i8", {1}, {0}));
+  answer.write();
+  every_allocation_fails("npz answer",
+                         [&] { return oracle::read_npz_answer(folder / "answer.npz", "map"); });
 }
+
+#ifdef LEAFPROOF_HAS_ASSIMP
+// Assimp runs in a child; what this process lacks, and what the child lacks, are tested apart.
+bool children_lack_memory = true;
+
+const std::string_view kTriangle = "v 0 0 0\nv 4 0 0\nv 0 4 1\nf 1 2 3\n";
+
+TEST(OracleAllocations, Meshes) {
+  ASSERT_EQ(pthread_atfork(nullptr, nullptr,
+                           [] { until_failure = children_lack_memory ? until_failure : 0; }),
+            0);
+  const Folder folder;
+  const std::vector<fs::path> mesh{folder.write("mesh.obj", kTriangle)};
+  children_lack_memory = false;
+  every_allocation_fails("mesh", [&] { return oracle::read_input(mesh, {}); });
+  children_lack_memory = true;
+}
+
+// What Assimp lacks is a refusal, or it goes on without and nothing is missing. A process for each
+// of its thousands of allocations takes long: every 37th.
+TEST(OracleAllocations, MeshesInTheChild) {
+  void* const shared =
+      ::mmap(nullptr, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  failed_somewhere = static_cast<bool*>(shared);
+  const Folder folder;
+  const std::vector<fs::path> mesh{folder.write("mesh.obj", kTriangle)};
+  const oracle::Batch wanted = oracle::read_input(mesh, {}).batch;
+  std::int64_t ran_out = 0;
+  for (std::int64_t n = 1;; n += 37) {
+    ASSERT_LT(n, 200'000) << "never succeeds";
+    *failed_somewhere = false;
+    until_failure = n;  // counts on in the child
+    try {
+      const oracle::Input input = oracle::read_input(mesh, {});
+      until_failure = 0;
+      ASSERT_EQ(input.batch, wanted) << "allocation " << n;
+    } catch (const oracle::Error& error) {
+      until_failure = 0;
+      ran_out += error.kind() == oracle::ErrorKind::OutOfMemory;
+    }
+    if (!*failed_somewhere) break;
+  }
+  EXPECT_GT(ran_out, 100);
+  failed_somewhere = nullptr;
+  ::munmap(shared, sizeof(bool));
+}
+#endif
 
 }  // namespace

@@ -869,7 +869,7 @@ TEST_F(Cli, APartThatDiffersFailsWhenItIsMerged) {
   EXPECT_NE(merged.out.find("0 passed, 1 failed"), std::string::npos) << merged.out;
 }
 
-TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
+TEST_F(Cli, AReportOverwritesNothingThatIsReadAndNoOtherReport) {
   const std::string file = built();
   const std::string bytes = read("points.nvdb");
   fs::create_symlink(file, at("link.nvdb"));
@@ -890,9 +890,12 @@ TEST_F(Cli, AReportOverwritesNothingThatIsRead) {
               "overwrite");
     }
     refused({"verify", "--skips", file, "--result", report}, "overwrite");
+    refused({"verify", "--report", file, "--junit", report}, "overwrite");
+    refused({"merge", at("none"), "--report", file, "--junit", report}, "overwrite");
     refused({"ver", "--cases", file, "--report", report}, "overwrite");
     refused({"ver", "--skips", file, "--report", report}, "overwrite");
   }
+  refused({"verify", "--report", at("new"), "--junit", at("./new")}, "overwrite");
   EXPECT_TRUE(read("points.nvdb") == bytes);
   refused({"verify", "--result", at("new"), "--report", at("./new")}, "overwrite");
   EXPECT_FALSE(fs::exists(at("new")));

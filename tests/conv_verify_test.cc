@@ -46,7 +46,9 @@ TEST(ConvGenerated, CasesReachWhatTheyAreFor) {
       seen["even K"] += k.size[1] % 2 == 0;
       seen["D > 1"] += k.dilation[2] > 1;
       seen["mixed"] += k.size[0] != k.size[1] || k.stride[1] != k.stride[2];
-      seen["over 64 taps"] += k.size[0] * k.size[1] * k.size[2] > 64;
+      seen["over 64 taps"] += static_cast<double>(k.size[0]) * static_cast<double>(k.size[1]) *
+                                  static_cast<double>(k.size[2]) >
+                              64;
       seen["a view"] += c.view.has_value();
       seen["target is source"] += c.target && !c.view && c.target->members == c.source.members;
       seen["dense"] += c.dense;

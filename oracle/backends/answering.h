@@ -32,9 +32,11 @@ inline void refuse_view_of_lists(const Case& question) {
 template <class Function>
 Answer answer_or_refusal(const Case& question, Function answer) {
   try {
-    return answer();
-  } catch (const Error& error) {
-    return error;
+    try {
+      return answer();
+    } catch (const Error& error) {
+      return error;  // a copy, which takes memory as well
+    }
   } catch (const std::bad_alloc&) {
     return Error(ErrorKind::OutOfMemory,
                  {std::string(to_string(question.op)), "result", "", "memory ran out", {}, {}});

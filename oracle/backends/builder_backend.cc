@@ -328,9 +328,11 @@ class BuilderBackend : public Backend {
 
   Answer answer(const Case& question) const override {
     try {
-      return answered(question);
-    } catch (const gpu::Error& error) {
-      return translated(error);
+      try {
+        return answered(question);
+      } catch (const gpu::Error& error) {
+        return translated(error);  // which takes memory as well
+      }
     } catch (const std::bad_alloc&) {
       return Error(ErrorKind::OutOfMemory,
                    {std::string(to_string(question.op)), "memory", "", "none left", {}, {}});

@@ -115,7 +115,7 @@ int run(const Options& options) {
   read.insert(read.end(), options.operation.other.begin(), options.operation.other.end());
   read.insert(read.end(), {options.operation.mask, options.operation.features,
                            options.operation.weights, options.operation.bias});
-  check_report("check", options.report, read);
+  check_reports("check", {options.report}, read);
   std::vector<std::string> notes;
   std::vector<std::filesystem::path> inputs = options.files;
   if (options.backend().empty()) inputs.pop_back();

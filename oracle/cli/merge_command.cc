@@ -28,8 +28,7 @@ Tally tally_in(const char* operation, const std::filesystem::path& file) {
 }
 
 int merge(const Options& options) {
-  for (const auto& file : {options.report, options.junit})
-    check_report("merge", file, options.files);
+  check_reports("merge", {options.report, options.junit}, options.files);
   std::vector<Tally> parts;
   for (const auto& file : options.files) parts.push_back(tally_in("merge", file));
   return publish(conclude(merged(std::move(parts))), options.report, options.junit, options.json,

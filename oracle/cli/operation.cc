@@ -335,21 +335,25 @@ void check_output(const FileTask& target) {
   if (::access(place.c_str(), W_OK) != 0) bad("may not be written");
 }
 
-void check_report(const char* operation, const std::filesystem::path& report,
-                  const std::vector<std::filesystem::path>& read) {
+void check_reports(const char* operation, const std::vector<std::filesystem::path>& reports,
+                   std::vector<std::filesystem::path> taken) {
   namespace fs = std::filesystem;
-  if (report.empty()) return;
-  const FileTask target{operation, report};
-  check_output(target);
-  for (const fs::path& file : read) {
-    if (file.empty()) continue;
+  for (const fs::path& report : reports) {
+    if (report.empty()) continue;
+    const FileTask target{operation, report};
+    check_output(target);
     std::error_code code, other;
-    const bool same = fs::equivalent(report, file, code) ||
-                      (fs::weakly_canonical(report, code) == fs::weakly_canonical(file, other) &&
-                       !code && !other);
-    if (same)
-      target.refuse(ErrorKind::InvalidArgument,
-                    "is a file that is read: the report would overwrite it");
+    const bool device = fs::exists(report, code) && !fs::is_regular_file(report, code);
+    for (const fs::path& file : taken) {
+      if (file.empty() || device) continue;
+      const bool same = fs::equivalent(report, file, code) ||
+                        (fs::weakly_canonical(report, code) == fs::weakly_canonical(file, other) &&
+                         !code && !other);
+      if (same)
+        target.refuse(ErrorKind::InvalidArgument,
+                      "is a file that is read or written otherwise: the report would overwrite it");
+    }
+    taken.push_back(report);
   }
 }
 

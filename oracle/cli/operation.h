@@ -56,10 +56,11 @@ std::vector<Op> parse_ops(const std::vector<std::string>& names);
 /// a name too long, a folder that is not there or takes no files.
 void check_output(const FileTask& target);
 
-/// check_output of `--report`, which must not be one of the files that are read, by whatever name.
-/// An empty name is that of no file, on either side.
-void check_report(const char* operation, const std::filesystem::path& report,
-                  const std::vector<std::filesystem::path>& read);
+/// check_output of each of the reports, which must not be one of the files that are taken (read, or
+/// written otherwise) nor of the other reports, by whatever name; devices are no files that could
+/// be overwritten. An empty name is that of no file, on either side.
+void check_reports(const char* operation, const std::vector<std::filesystem::path>& reports,
+                   std::vector<std::filesystem::path> taken);
 
 /// Bytes that this machine can give without swapping.
 std::uint64_t free_memory();

@@ -114,7 +114,7 @@ std::vector<Case> read_cases(const std::filesystem::path& file, std::vector<Awai
 }
 
 int ver(const VerOptions& options) {
-  check_report("ver", options.report, {options.cases, options.skips});
+  check_reports("ver", {options.report}, {options.cases, options.skips});
   VerifyOptions verify_options = options.choice.options();
   verify_options.threads = options.threads;
   verify_options.shrink_tries = 0;  // who answers is not asked again

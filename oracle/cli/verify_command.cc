@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "oracle/backends/library.h"
 #include "oracle/cli/commands.h"
@@ -200,9 +201,7 @@ int run(const Options& options) {
   check_options(options);
   std::vector<std::filesystem::path> read = options.inputs;
   read.insert(read.end(), {options.skips_file, options.vectors});
-  check_report("verify", options.result, read);
-  read.push_back(options.result);  // which is gone on with
-  for (const auto& file : {options.report, options.junit}) check_report("verify", file, read);
+  check_reports("verify", {options.result, options.report, options.junit}, std::move(read));
   VerifyOptions verify_options;
   verify_options.ops = options.ops.empty() ? generated_ops() : parse_ops(options.ops);
   verify_options.level = options.level;

@@ -19,8 +19,8 @@ using Integers = std::vector<std::int64_t>;
 
 class Arrays {
  public:
-  explicit Arrays(const std::filesystem::path& file)
-      : task_{"read answer", file},
+  explicit Arrays(const FileTask& task)
+      : task_(task),
         archive_(read_archive(task_, [](const std::string&) { return kLargestArray; })) {}
 
   NpyArray array(const std::string& name) const {
@@ -126,36 +126,38 @@ NumbersAnswer numbers_in(const FileTask& task, const NpyArray& array) {
 }
 
 Answer read_npz_answer(const std::filesystem::path& file, std::string_view kind) {
-  const Arrays arrays(file);
-  if (kind == "grid") return arrays.voxels();
-  if (kind == "map") {
-    KernelMapAnswer answer;
-    answer.map.offsets = arrays.column("offsets");
-    answer.map.gather = arrays.column("gather");
-    answer.map.scatter = arrays.column("scatter");
-    answer.source_rows = arrays.rows("source_rows");
-    answer.target_rows = arrays.rows("target_rows");
+  return for_file("read answer", file, [&](const FileTask& task) -> Answer {
+    const Arrays arrays(task);
+    if (kind == "grid") return arrays.voxels();
+    if (kind == "map") {
+      KernelMapAnswer answer;
+      answer.map.offsets = arrays.column("offsets");
+      answer.map.gather = arrays.column("gather");
+      answer.map.scatter = arrays.column("scatter");
+      answer.source_rows = arrays.rows("source_rows");
+      answer.target_rows = arrays.rows("target_rows");
+      return answer;
+    }
+    if (kind == "dense") {
+      const NpyArray index = arrays.whole("index", 2);
+      DenseMapAnswer answer;
+      answer.map = {static_cast<std::int64_t>(index.shape()[0]),
+                    static_cast<std::int64_t>(index.shape()[1]), arrays.integers("index", index)};
+      answer.source_rows = arrays.rows("source_rows");
+      answer.target_rows = arrays.rows("target_rows");
+      return answer;
+    }
+    if (kind == "numbers") {
+      NumbersAnswer answer = arrays.numbers("output");
+      answer.rows = arrays.rows("target_rows");
+      return answer;
+    }
+    if (kind != "gradients") throw std::logic_error("read_npz_answer: no such kind");
+    GradientsAnswer answer{arrays.numbers("features"), arrays.numbers("weights"),
+                           arrays.numbers("bias")};
+    answer.features.rows = arrays.rows("source_rows");
     return answer;
-  }
-  if (kind == "dense") {
-    const NpyArray index = arrays.whole("index", 2);
-    DenseMapAnswer answer;
-    answer.map = {static_cast<std::int64_t>(index.shape()[0]),
-                  static_cast<std::int64_t>(index.shape()[1]), arrays.integers("index", index)};
-    answer.source_rows = arrays.rows("source_rows");
-    answer.target_rows = arrays.rows("target_rows");
-    return answer;
-  }
-  if (kind == "numbers") {
-    NumbersAnswer answer = arrays.numbers("output");
-    answer.rows = arrays.rows("target_rows");
-    return answer;
-  }
-  if (kind != "gradients") throw std::logic_error("read_npz_answer: no such kind");
-  GradientsAnswer answer{arrays.numbers("features"), arrays.numbers("weights"),
-                         arrays.numbers("bias")};
-  answer.features.rows = arrays.rows("source_rows");
-  return answer;
+  });
 }
 
 AnswerFiles answer_files() {

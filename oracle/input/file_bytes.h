@@ -7,11 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "oracle/out_of_memory.h"
 #include "reference/error.h"
 
 namespace leafproof::oracle {
@@ -27,6 +29,25 @@ struct FileTask {
                            std::optional<std::int64_t> member = {},
                            std::optional<std::int64_t> row = {}) const;
 };
+
+/// What `call` returns; std::bad_alloc becomes the task's refusal(OutOfMemory).
+template <class Call>
+auto or_out_of_memory(const FileTask& task, const Call& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    task.refuse(reference::ErrorKind::OutOfMemory, "takes more memory than there is");
+  }
+}
+
+/// What `call` returns of a task made of these; std::bad_alloc is Error(OutOfMemory).
+template <class Call>
+auto for_file(const char* operation, const std::filesystem::path& file, const Call& call) {
+  return or_out_of_memory(operation, "file", [&] {
+    const FileTask task{operation, file};
+    return or_out_of_memory(task, [&] { return call(task); });
+  });
+}
 
 /// Memory aligned to 32 bytes, as NanoVDB asks of its grids; uninitialised. Error(OutOfMemory) with
 /// the size when there is none.

@@ -12,6 +12,8 @@
 #include <assimp/Importer.hpp>
 #include <cctype>
 #include <cmath>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "oracle/input/isolated.h"
@@ -103,6 +105,15 @@ void put_scene(const FileTask& task, Outlet& outlet) {
   keep_own_importers(task, importer);
   const aiScene* scene = importer.ReadFile(task.file.string(), aiProcess_Triangulate);
   if (scene == nullptr || scene->mRootNode == nullptr) {
+    // Assimp keeps what it caught; memory that ran out is no fault of the file.
+    if (const std::exception_ptr& caught = importer.GetException()) {
+      try {
+        std::rethrow_exception(caught);
+      } catch (const std::bad_alloc&) {
+        throw;
+      } catch (...) {  // its text is the reason
+      }
+    }
     const std::string reason = importer.GetErrorString();
     task.refuse(ErrorKind::Corrupt,
                 "is no readable mesh: " + (reason.empty() ? "Assimp gives no reason" : reason));

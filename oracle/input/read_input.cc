@@ -112,11 +112,7 @@ Input read_input(const std::vector<std::filesystem::path>& files, const InputOpt
       const std::string extension = file.extension().string();
       const FileTask task{"read " + (extension.empty() ? "input" : extension), file};
       Input input;  // of its own, so that errors number the members of this file
-      try {
-        read_any(task, left, input);
-      } catch (const std::bad_alloc&) {
-        task.refuse(ErrorKind::OutOfMemory, "takes more memory than there is");
-      }
+      or_out_of_memory(task, [&] { read_any(task, left, input); });
       for (const auto& member : input.batch.members) left.max_voxels -= member.size();
       move_append(all.batch.members, input.batch.members);
       move_append(all.batch.maps, input.batch.maps);

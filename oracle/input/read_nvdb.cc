@@ -8,7 +8,6 @@
 #include "oracle/input/nvdb_format.h"
 #include "oracle/input/nvdb_topology.h"
 #include "oracle/layout_view.h"
-#include "oracle/out_of_memory.h"
 #include "reference/canonical_order.h"
 
 namespace leafproof::oracle {
@@ -74,8 +73,7 @@ std::uint64_t voxels_of(const reference::Grid& grid) {
 }  // namespace
 
 GridBuffer read_nvdb(const std::filesystem::path& file) {
-  return or_out_of_memory("read .nvdb", "file", [&]() -> GridBuffer {
-    const FileTask task{operation, file};
+  return for_file(operation, file, [&](const FileTask& task) -> GridBuffer {
     GridBuffer buffer = load_nvdb(task);
     for (std::size_t i = 0; i + 1 < buffer.offsets.size(); ++i) {
       if (const std::uint32_t type = grid_type(buffer, i); type != format::type_on_index) {

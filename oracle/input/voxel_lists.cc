@@ -157,32 +157,33 @@ void append_voxel_list(const FileTask& task, const NpyArray& ijk, std::uint64_t 
 }
 
 void write_voxel_npz(const std::filesystem::path& file, const Batch& batch) {
-  const FileTask task{"write .npz", file};
-  std::vector<std::int64_t> offsets{0};
-  for (const auto& member : batch.members) {
-    offsets.push_back(offsets.back() + static_cast<std::int64_t>(member.size()));
-  }
-  const auto rows = static_cast<std::uint64_t>(offsets.back());
-  const auto array = [](std::string_view type, std::vector<std::uint64_t> shape) {
-    return npy_header(type, shape);
-  };
-  std::string ijk = array("<i4", {rows, 3});
-  ijk.reserve(ijk.size() + rows * sizeof(Voxel));
-  static_assert(sizeof(Voxel) == 12);
-  for (const auto& member : batch.members) append_bytes(ijk, member.data(), member.size());
-  std::string ends = array("<i8", {offsets.size()});
-  append_bytes(ends, offsets.data(), offsets.size());
-  std::string sizes = array("<f8", {batch.size(), 3}), origins = sizes;
-  for (const Map& map : batch.maps) {
-    append_bytes(sizes, map.voxel_size.data(), 3);
-    append_bytes(origins, map.origin.data(), 3);
-  }
-  NpzWriter writer(task);
-  writer.add("ijk", std::move(ijk));
-  writer.add("offsets", std::move(ends));
-  writer.add("voxel_sizes", std::move(sizes));
-  writer.add("origins", std::move(origins));
-  writer.write();
+  for_file("write .npz", file, [&](const FileTask& task) {
+    std::vector<std::int64_t> offsets{0};
+    for (const auto& member : batch.members) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(member.size()));
+    }
+    const auto rows = static_cast<std::uint64_t>(offsets.back());
+    const auto array = [](std::string_view type, std::vector<std::uint64_t> shape) {
+      return npy_header(type, shape);
+    };
+    std::string ijk = array("<i4", {rows, 3});
+    ijk.reserve(ijk.size() + rows * sizeof(Voxel));
+    static_assert(sizeof(Voxel) == 12);
+    for (const auto& member : batch.members) append_bytes(ijk, member.data(), member.size());
+    std::string ends = array("<i8", {offsets.size()});
+    append_bytes(ends, offsets.data(), offsets.size());
+    std::string sizes = array("<f8", {batch.size(), 3}), origins = sizes;
+    for (const Map& map : batch.maps) {
+      append_bytes(sizes, map.voxel_size.data(), 3);
+      append_bytes(origins, map.origin.data(), 3);
+    }
+    NpzWriter writer(task);
+    writer.add("ijk", std::move(ijk));
+    writer.add("offsets", std::move(ends));
+    writer.add("voxel_sizes", std::move(sizes));
+    writer.add("origins", std::move(origins));
+    writer.write();
+  });
 }
 
 }  // namespace leafproof::oracle

@@ -90,38 +90,39 @@ Bytes<FileRecord::size> record_of(std::span<const std::byte> grid) {
 }  // namespace
 
 void write_nvdb(const std::filesystem::path& file, const GridBuffer& buffer) {
-  const FileTask task{"write .nvdb", file};
-  const std::size_t count = buffer.offsets.empty() ? 0 : buffer.offsets.size() - 1;
-  if (count < 1 || count > max_grids) {
-    task.refuse(ErrorKind::CapacityExceeded,
-                fmt::format("a .nvdb file holds 1 to {} grids, not {}", max_grids, count));
-  }
-  std::vector<std::span<const std::byte>> grids;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t begin = buffer.offsets[i], end = buffer.offsets[i + 1];
-    if (begin > end || end > buffer.bytes.size()) {
-      task.refuse(ErrorKind::Corrupt,
-                  fmt::format("bytes {} to {} are no grid of a buffer of {} bytes", begin, end,
-                              buffer.bytes.size()),
-                  static_cast<std::int64_t>(i));
+  for_file("write .nvdb", file, [&](const FileTask& task) {
+    const std::size_t count = buffer.offsets.empty() ? 0 : buffer.offsets.size() - 1;
+    if (count < 1 || count > max_grids) {
+      task.refuse(ErrorKind::CapacityExceeded,
+                  fmt::format("a .nvdb file holds 1 to {} grids, not {}", max_grids, count));
     }
-    grids.push_back(buffer.bytes.subspan(begin, end - begin));
-    check(task, grids.back(), i);
-  }
-  Bytes<FileHeader::size> header{};
-  store(header.data() + FileHeader::magic.at, magic_file);
-  copy_field(header.data(), FileHeader::version, grids[0].data(), GridData::version);
-  store(header.data() + FileHeader::grid_count.at, static_cast<std::uint16_t>(count));
-  store(header.data() + FileHeader::codec.at, codec_none);
+    std::vector<std::span<const std::byte>> grids;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t begin = buffer.offsets[i], end = buffer.offsets[i + 1];
+      if (begin > end || end > buffer.bytes.size()) {
+        task.refuse(ErrorKind::Corrupt,
+                    fmt::format("bytes {} to {} are no grid of a buffer of {} bytes", begin, end,
+                                buffer.bytes.size()),
+                    static_cast<std::int64_t>(i));
+      }
+      grids.push_back(buffer.bytes.subspan(begin, end - begin));
+      check(task, grids.back(), i);
+    }
+    Bytes<FileHeader::size> header{};
+    store(header.data() + FileHeader::magic.at, magic_file);
+    copy_field(header.data(), FileHeader::version, grids[0].data(), GridData::version);
+    store(header.data() + FileHeader::grid_count.at, static_cast<std::uint16_t>(count));
+    store(header.data() + FileHeader::codec.at, codec_none);
 
-  AtomicFile out(task);
-  out.write(header);
-  for (const auto& grid : grids) {
-    out.write(record_of(grid));
-    out.write(std::string(name_of(grid)) + '\0');
-  }
-  for (const auto& grid : grids) out.write(grid);
-  out.commit();
+    AtomicFile out(task);
+    out.write(header);
+    for (const auto& grid : grids) {
+      out.write(record_of(grid));
+      out.write(std::string(name_of(grid)) + '\0');
+    }
+    for (const auto& grid : grids) out.write(grid);
+    out.commit();
+  });
 }
 
 }  // namespace leafproof::oracle
