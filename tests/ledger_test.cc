@@ -50,6 +50,38 @@ TEST(Ledger, TheOddsAreTheGenerators) {
   }
 }
 
+bool counted(std::string_view name, const Case& c) {
+  const auto found = std::find_if(case_classes().begin(), case_classes().end(),
+                                  [&](const CaseClass& one) { return one.name == name; });
+  return classes_of(c)[static_cast<std::size_t>(found - case_classes().begin())];
+}
+
+TEST(Ledger, NeighboursAcrossTheEndsAreThoseOfSumsIn32Bits) {
+  Case c;
+  c.op = Op::ErodeBox;
+  const auto holds = [&](const Voxel& u, const Voxel& v) {
+    c.source = {{{u, v}}, {{}}, {""}};
+    return counted("neighbours across 2^31", c);
+  };
+  EXPECT_TRUE(holds({INT32_MIN, 0, 0}, {INT32_MAX, 0, 0}));
+  EXPECT_TRUE(holds({5, INT32_MAX, 0}, {5, INT32_MIN + 3, 4}));
+  EXPECT_FALSE(holds({5, INT32_MAX, 0}, {5, INT32_MIN + 3, 5}));
+  EXPECT_FALSE(holds({INT32_MIN, 0, 0}, {INT32_MIN + 1, 0, 0}));
+  EXPECT_FALSE(holds({INT32_MIN, 0, 0}, {0, INT32_MIN, 0}));  // 2^31 apart, which has no abs
+}
+
+TEST(Ledger, AnyKernelCanBeAskedFor) {
+  Case c;
+  c.op = Op::ConvGrid;
+  c.source = {{{{0, 0, 0}}}, {{}}, {""}};
+  for (const std::int64_t size : {INT64_MIN, std::int64_t{-1}, std::int64_t{4}, INT64_MAX}) {
+    c.kernel.size = {size, 3, 3};
+    EXPECT_EQ(counted("more than 64 taps", c), size == INT64_MAX) << size;
+    c.kernel.size = {size, size, size};
+    EXPECT_EQ(counted("more than 64 taps", c), size == INT64_MAX) << size;
+  }
+}
+
 TEST(Ledger, EveryClassHasANameAReasonAndAnOperation) {
   std::set<std::string_view> names;
   ASSERT_LE(case_classes().size(), Classes().size());
