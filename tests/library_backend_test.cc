@@ -234,7 +234,7 @@ TEST_F(Rogue, ALibraryThatCannotBeUsedIsRefusedByName) {
   for (const auto& [how, says] : ends) {
     behave(how);
     ForeignOptions options = elsewhere();
-    options.start = 1;
+    if (std::string_view(how) == "load_hang") options.start = 1;
     const std::string why = unusable(LEAFPROOF_ROGUE, options);
     EXPECT_NE(why.find(says), why.npos) << how << ": " << why;
   }
