@@ -396,9 +396,10 @@ bool children_lack_memory = true;
 const std::string_view kTriangle = "v 0 0 0\nv 4 0 0\nv 0 4 1\nf 1 2 3\n";
 
 TEST(OracleAllocations, Meshes) {
-  ASSERT_EQ(pthread_atfork(nullptr, nullptr,
-                           [] { until_failure = children_lack_memory ? until_failure : 0; }),
-            0);
+  const auto in_child = [] {
+    if (!children_lack_memory) until_failure = 0;
+  };
+  ASSERT_EQ(pthread_atfork(nullptr, nullptr, in_child), 0);
   const Folder folder;
   const std::vector<fs::path> mesh{folder.write("mesh.obj", kTriangle)};
   children_lack_memory = false;

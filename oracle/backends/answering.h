@@ -1,5 +1,5 @@
-// What the adapters of the references have in common, and nothing of what they answer: operands
-// that a case must bring, and refusals returned instead of thrown.
+// What the adapters of the references and of the builder have in common, and nothing of what they
+// answer: operands that a case must bring, and refusals returned instead of thrown.
 #pragma once
 
 #include <new>

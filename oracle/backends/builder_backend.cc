@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -15,6 +14,7 @@
 
 #include "gpu/convolution.h"
 #include "gpu/map_rules.h"
+#include "oracle/backends/answering.h"
 #include "oracle/conv_answers.h"
 
 namespace leafproof::oracle {
@@ -327,16 +327,13 @@ class BuilderBackend : public Backend {
   std::string_view description() const override { return description_; }
 
   Answer answer(const Case& question) const override {
-    try {
+    return answer_or_refusal(question, [&] {
       try {
         return answered(question);
       } catch (const gpu::Error& error) {
-        return translated(error);  // which takes memory as well
+        throw translated(error);
       }
-    } catch (const std::bad_alloc&) {
-      return Error(ErrorKind::OutOfMemory,
-                   {std::string(to_string(question.op)), "memory", "", "none left", {}, {}});
-    }
+    });
   }
 
  private:

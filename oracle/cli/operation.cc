@@ -314,6 +314,16 @@ Case make_case(const OperationOptions& options, const std::vector<std::filesyste
   return question;
 }
 
+namespace {
+
+/// A device or a pipe, which is written to; other files are replaced, which takes the folder.
+bool is_written_in_place(const std::filesystem::path& file) {
+  std::error_code code;
+  return std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code);
+}
+
+}  // namespace
+
 void check_output(const FileTask& target) {
   namespace fs = std::filesystem;
   const auto bad = [&](std::string reason) {
@@ -325,8 +335,7 @@ void check_output(const FileTask& target) {
   std::error_code code;
   if (target.file.filename().empty() || fs::is_directory(target.file, code))
     bad("is a directory, not a file");
-  // Files are replaced, which takes the folder; devices and pipes are written to.
-  const bool direct = fs::exists(target.file, code) && !fs::is_regular_file(target.file, code);
+  const bool direct = is_written_in_place(target.file);
   fs::path place = direct ? target.file : fs::weakly_canonical(target.file, code).parent_path();
   if (code || place.empty())
     place = target.file.has_parent_path() ? target.file.parent_path() : ".";
@@ -342,10 +351,10 @@ void check_reports(const char* operation, const std::vector<std::filesystem::pat
     if (report.empty()) continue;
     const FileTask target{operation, report};
     check_output(target);
+    if (is_written_in_place(report)) continue;
     std::error_code code, other;
-    const bool device = fs::exists(report, code) && !fs::is_regular_file(report, code);
     for (const fs::path& file : taken) {
-      if (file.empty() || device) continue;
+      if (file.empty()) continue;
       const bool same = fs::equivalent(report, file, code) ||
                         (fs::weakly_canonical(report, code) == fs::weakly_canonical(file, other) &&
                          !code && !other);

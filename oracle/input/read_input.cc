@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
-#include <new>
 
 #include "oracle/input/input.h"
 #include "oracle/input/mesh.h"
