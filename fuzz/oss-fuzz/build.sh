@@ -57,8 +57,8 @@ for source in "$root"/fuzz/*_fuzz.cc; do
   target=${name%_fuzz}
   cp "$work/leafproof/bin/$name" "$OUT/"
   # Libraries that the machine of the run has not: all but those of the C library.
-  ldd "$OUT/$name" | awk '$3 ~ /^\// { print $3 }' |
-    grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so' |
+  c_library='/(libc|libm|libdl|librt|libpthread|libresolv)[.]so'
+  ldd "$OUT/$name" | awk -v skip="$c_library" '$3 ~ /^\// && $3 !~ skip { print $3 }' |
     while read -r library; do cp -nL "$library" "$OUT/lib/"; done
 
   seeds=$work/seeds/$target

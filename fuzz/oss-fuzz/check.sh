@@ -26,6 +26,7 @@ mkdir -p "$SRC" "$OUT"
 ln -sfn "$root" "$SRC/leafproof"
 (cd -P "$SRC/leafproof" && bash fuzz/oss-fuzz/build.sh)
 
+c_library='/(libc|libm|libdl|librt|libpthread|libresolv)[.]so'
 failed=0
 complain() {
   echo "check.sh: $*" >&2
@@ -40,16 +41,14 @@ for source in "$root"/fuzz/*_fuzz.cc; do
     [[ -s $file ]] || complain "$file is missing"
   done
   if ldd "./$name" | grep -E '=> not found'; then complain "$name misses libraries"; fi
-  if ldd "./$name" | grep -E '=> /' |
-    grep -vE "=> ($OUT/lib/|.*/(libc|libm|libdl|librt|libpthread)\.so)"; then
-    complain "$name takes a library from outside OUT"
-  fi
+  while read -r library; do # the loader names them by OUT/./lib
+    [[ $(realpath "$library") == "$OUT"/lib/* ]] || complain "$name takes $library from outside OUT"
+  done < <(ldd "./$name" | awk -v skip="$c_library" '$3 ~ /^\// && $3 !~ skip { print $3 }')
   rm -rf "$folder/seeds"
   mkdir "$folder/seeds"
   (cd "$folder/seeds" && cmake -E tar xf "$OUT/${name}_seed_corpus.zip")
   seeds=$(find "$folder/seeds" -type f | wc -l)
-  wanted=$(find "$root/fuzz/corpus/$target" "$root/fuzz/regressions/$target" -type f 2>/dev/null |
-    wc -l)
+  wanted=$(cd "$root/fuzz" && find corpus regressions -path "*/$target/*" -type f | wc -l)
   ((seeds > 0 && seeds == wanted)) || complain "$name has $seeds seeds of $wanted"
   dictionary=()
   [[ ! -e $name.dict ]] || dictionary=("-dict=$name.dict")
