@@ -219,15 +219,19 @@ std::vector<bool> draw_emptiness(ChoiceSource& r, std::uint64_t number) {
     std::vector<bool> empty(
         static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33, 6, 10, 31, 32})));
     for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(3);
-    if (!r.one_in(8)) return empty;
+    if (!r.one_in(4)) return empty;
     // Numbers of members that words and bytes end at; but few that hold voxels.
-    empty.assign(static_cast<std::size_t>(r.pick<std::int64_t>({64, 65, 128, 255, 256, 257})),
-                 true);
+    empty.assign(
+        static_cast<std::size_t>(r.pick<std::int64_t>({64, 65, 128, 129, 255, 256, 257, 257})),
+        true);
     empty.front() = r.one_in(3);
     empty.back() = r.one_in(6);
     for (int i = 0; i < 3; ++i)
       empty[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(empty.size()) - 1))] =
           false;
+    // The first members behind a word's and a byte's end, and one whose number ends like theirs.
+    for (const std::size_t m : {64u, 128u, 256u})
+      if (m < empty.size() && r.one_in(2)) empty[m] = empty[0] = false;
     return empty;
   }
   const std::uint64_t pattern = number % 31 + 1;  // a leading 1, then a bit per member
@@ -371,6 +375,11 @@ void unsort(Batch& batch, ChoiceSource& r) {
     const std::int64_t repeat = r.pick<std::int64_t>({0, 1, 3});  // one voxel in so many
     for (std::size_t i = 0; i < size && repeat > 0; ++i)
       if (r.one_in(repeat)) list.push_back(list[i]);
+    if (size > 0 && r.one_in(8)) {  // numbers of rows at which blocks of threads have one left
+      const auto rows = static_cast<std::size_t>(r.pick<std::int64_t>({33, 129, 257, 513, 1025}));
+      while (list.size() < rows) list.push_back(list[list.size() - size]);
+      list.resize(rows);
+    }
     switch (r.between(0, 3)) {
       case 0:
         std::reverse(list.begin(), list.end());
@@ -638,10 +647,24 @@ bool break_map(Case& c, ChoiceSource& r) {
 bool break_name(Case& c, ChoiceSource& r) {
   const auto member = any_read(c, r);
   if (!member || !makes_grids(c.op)) return false;
-  c.source.names[*member] = r.one_in(2) ? std::string(256, 'x') : std::string("a\0b", 3);
+  c.source.names[*member] =
+      r.one_in(2) ? std::string(256, 'x')
+                  : r.pick<std::string>({{"a\0b", 3}, {"a\0", 2}, {"\0", 1}, {"\0b", 2}});
   return true;
 }
 
+bool break_point(Case& c, ChoiceSource& r) {
+  if (c.op != Op::FromPoints || c.source.size() == 0) return false;
+  auto& list = c.points[any_member(c, r)];
+  Point bad{0, 0, 0};
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  bad[any_axis(r)] = r.pick<double>({nan, nan, nan, inf, -inf});
+  list.insert(r.one_in(2) ? list.begin() : list.end(), bad);
+  return true;
+}
+
+const Refusal kBadPoint{"NaN or infinity among the points [T-1]", break_point};
 const Refusal kBadView{"a view of a member that is not there [E-3]", break_view};
 const Refusal kBadMap{"a map that is not finite and positive [G-7]", break_map};
 const Refusal kBadName{"a name of 256 bytes, or with an inner NUL [G-7]", break_name};
@@ -702,6 +725,7 @@ const std::vector<Refusal>& pass_refusals() {
          return true;
        },
        true},
+      kBadPoint,
       {"mask lengths exchanged: the total is right [T-10]",
        [](Case& c, ChoiceSource&) {
          if (!c.mask) return false;
@@ -777,16 +801,7 @@ const std::vector<Refusal>& pass_refusals() {
          reference::make_canonical(c.source.members[m]);
          return true;
        }},
-      {"NaN or infinity among the points [T-1]",
-       [](Case& c, ChoiceSource& r) {
-         if (c.op != Op::FromPoints || c.source.size() == 0) return false;
-         auto& list = c.points[any_member(c, r)];
-         list.push_back({0, 0, 0});
-         const double inf = std::numeric_limits<double>::infinity();
-         list.back()[any_axis(r)] =
-             r.pick<double>({std::numeric_limits<double>::quiet_NaN(), inf, -inf});
-         return true;
-       }},
+      kBadPoint,
       kBadMap,
       {"a map that the pass makes infinite, or zero [G-7]",
        [](Case& c, ChoiceSource& r) {
@@ -795,7 +810,9 @@ const std::vector<Refusal>& pass_refusals() {
          const std::size_t a = any_axis(r);
          if (c.op == Op::Coarsen) {
            c.factor[a] = 16;
-           map.voxel_size[a] = 1e308;
+           const bool origin = r.one_in(2);  // the size stays finite, the origin does not
+           map.voxel_size[a] = origin ? 1e307 : 1e308;
+           if (origin) map.origin[a] = 1.79e308;
          } else if (c.op == Op::Refine) {
            c.factor[a] = 2;
            map.voxel_size[a] = std::numeric_limits<double>::denorm_min();
@@ -835,6 +852,27 @@ Case safe_case(Op op, ChoiceSource& r) {
   return c;
 }
 
+/// The two ends of a node along an axis, and nothing in the nodes beside it, eroded across its end:
+/// a neighbour that is looked up in the same node is there, and ought not to be.
+void erode_across_a_node(Case& c, ChoiceSource& r) {
+  const auto member = std::find_if(c.source.members.begin(), c.source.members.end(),
+                                   [](const auto& voxels) { return !voxels.empty(); });
+  if (member == c.source.members.end()) return;
+  const std::size_t axis = any_axis(r);
+  const std::int64_t width = r.pick<std::int64_t>({8, 128, 4096, 4096});
+  Triple at{};
+  for (auto& x : at) x = r.between(-2, 2) * width;
+  Triple end = at;
+  end[axis] += width - 1;
+  member->clear();
+  for (const Triple& t : {at, end})
+    member->push_back({static_cast<std::int32_t>(t[0]), static_cast<std::int32_t>(t[1]),
+                       static_cast<std::int32_t>(t[2])});
+  reference::make_canonical(*member);
+  c.lo = c.hi = {0, 0, 0};
+  (r.one_in(2) ? c.lo[axis] = -1 : c.hi[axis] = 1);
+}
+
 Case refused_case(Op op, ChoiceSource& r, std::uint64_t number) {
   const auto& all = refusals(op);
   for (std::uint64_t attempt = 0;; ++attempt) {
@@ -855,6 +893,7 @@ Case ordinary_case(Op op, ChoiceSource& r, std::uint64_t number) {
   const Place place = place_for(c, r, /*safe=*/false);
   const Shape& shape = shape_of(number);
   draw_members(c, r, shape, place, draw_emptiness(r, number));
+  if (op == Op::ErodeBox && r.one_in(16)) erode_across_a_node(c, r);
   draw_rest(c, r, place);
   c.comment = fmt::format("{}: {}{}", shape.name, shape.reason, parameters_text(c));
   return c;

@@ -569,6 +569,14 @@ std::vector<CaseClass> make_table() {
        [](const Case& c) { return c.operands.bias.has_value(); }},
       // Refusals.
       {"must be refused", "a refusal that is left out", all<9>, refused},
+      {"a point that is NaN", "a range that NaN passes", of<36, Op::FromPoints>,
+       [](const Case& c) {
+         for (const auto& list : c.points)
+           for (const Point& p : list)
+             if (std::any_of(p.begin(), p.end(), [](double x) { return std::isnan(x); }))
+               return true;
+         return false;
+       }},
       {"refused for its map", "a header of numbers that are none", grids<100>,
        any_source<refused_map>},
       {"refused for its name", "a name that does not fit its header", grids<100>,

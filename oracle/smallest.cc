@@ -48,45 +48,58 @@ std::string written(Write write) {
 
 }  // namespace
 
-std::string replay_line(const Case& question, std::string_view backend) {
-  return fmt::format("leafproof replay --backend {} '{}'", shell_word(backend),
+std::string replay_line(const Case& question, std::string_view backend,
+                        std::optional<Change> after) {
+  return fmt::format("leafproof replay --backend {}{} '{}'", shell_word(backend),
+                     after ? fmt::format(" --after {}", to_string(*after)) : "",
                      write_case_text(question));
 }
 
-std::string google_test(const Case& question, std::string_view backend) {
+std::string google_test(const Case& question, std::string_view backend,
+                        std::optional<Change> after) {
+  const std::string asked =
+      after ? fmt::format("AfterAnother(*candidate, *parse_change(\"{}\"))", to_string(*after))
+            : "*candidate";
   return fmt::format(R"(#include <gtest/gtest.h>
 
 #include "oracle/case_text.h"
 #include "oracle/judge.h"
 #include "oracle/report.h"
-
+{}
 TEST(Leafproof, {}On{}) {{
   using namespace leafproof::oracle;
   const Case question = read_case_text(
       "{}");
   const auto reference = make_backend("reference"), candidate = make_backend("{}");
-  const Verdict verdict = judge(question, *reference, *candidate);
+  const Verdict verdict = judge(question, *reference, {});
   EXPECT_TRUE(verdict.ok()) << text_verdict(verdict);
 }}
 )",
-                     camel(to_string(question.op)), camel(short_name(backend)),
-                     write_case_text(question), quoted(backend));
+                     after ? "#include \"oracle/sequence.h\"\n" : "", camel(to_string(question.op)),
+                     camel(short_name(backend)), write_case_text(question), quoted(backend), asked);
 }
 
 Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
-                     std::int64_t most_tries) {
+                     std::int64_t most_tries, std::optional<Change> after) {
+  const AfterAnother candidate(backend, after);
+  const bool refused = Standard(question, reference).error() != nullptr;
   const auto fails = [&](const Case& c) {
-    return judge(c, reference, backend).outcome == Outcome::Different;
+    return judge(c, reference, candidate).outcome == Outcome::Different &&
+           (Standard(c, reference).error() != nullptr) == refused;
   };
-  Shrunk shrunk = shrink(question, fails, most_tries);
+  Shrunk shrunk;
+  if (fails(question))
+    shrunk = shrink(question, fails, most_tries);
+  else
+    shrunk.question = question;  // it does not differ again
   Case& c = shrunk.question;
   Smallest smallest;
   smallest.tries = shrunk.tries;
   smallest.finished = shrunk.finished;
-  smallest.verdict = judge(c, reference, backend);
+  smallest.verdict = judge(c, reference, candidate);
   smallest.text = written([&] { return write_case_text(c); });
-  smallest.replay = written([&] { return replay_line(c, backend.name()); });
-  smallest.test = written([&] { return google_test(c, backend.name()); });
+  smallest.replay = written([&] { return replay_line(c, backend.name(), after); });
+  smallest.test = written([&] { return google_test(c, backend.name(), after); });
   c.comment = fmt::format("shrunk from {}", printable(question.id));
   smallest.vector = written([&] { return write_vector(c, reference); });
   return smallest;

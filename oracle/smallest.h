@@ -2,22 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "oracle/backend.h"
 #include "oracle/report.h"
+#include "oracle/sequence.h"
 
 namespace leafproof::oracle {
 
 /// Shrinks a case on which the backend differs from the reference, and writes it down. The case may
-/// come out different in another way than at the start, never equal. Deterministic for backends
-/// that are; at most `most_tries` cases are judged.
+/// come out different in another way than at the start, but a refusal stays one and a result too;
+/// its verdict is equal only where the backend did not differ again. Deterministic for backends
+/// that are; at most `most_tries` cases are judged. `after`: each is asked after such another.
 Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
-                     std::int64_t most_tries);
+                     std::int64_t most_tries, std::optional<Change> after = {});
 
 /// The shell line that judges a case again.
-std::string replay_line(const Case& question, std::string_view backend);
+std::string replay_line(const Case& question, std::string_view backend,
+                        std::optional<Change> after = {});
 
 /// A GoogleTest that judges it, whole with its includes.
-std::string google_test(const Case& question, std::string_view backend);
+std::string google_test(const Case& question, std::string_view backend,
+                        std::optional<Change> after = {});
 
 }  // namespace leafproof::oracle

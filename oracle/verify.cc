@@ -23,6 +23,7 @@
 #include "oracle/layout_view.h"
 #include "oracle/ledger.h"
 #include "oracle/report_parts.h"
+#include "oracle/sequence.h"
 #include "oracle/smallest.h"
 #include "oracle/tally.h"
 
@@ -89,9 +90,24 @@ Case question_of(const Item& item, std::uint64_t seed) {
   return question;
 }
 
+/// Every third generated case is asked right after another question, which differs from it in one
+/// thing; all things that it has take turns. Not the first cases: what is wrong by itself is shown
+/// by one that is asked alone.
+std::optional<Change> asked_after(const Item& item, const Case& question) {
+  constexpr std::uint64_t kOneIn = 3, kFirst = 30;
+  if (item.pass != nullptr || item.listed != nullptr) return {};
+  if (item.number < kFirst || item.number % kOneIn != 0) return {};
+  std::vector<Change> possible;
+  for (const Change change : changes())
+    if (has(question, change)) possible.push_back(change);
+  if (possible.empty()) return {};
+  return possible[item.number / kOneIn % possible.size()];
+}
+
 Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
          const std::vector<const Backend*>& backends) {
   const Case question = question_of(item, seed);
+  const std::optional<Change> after = asked_after(item, question);
   Slot slot;
   slot.case_id = question.id;
   const Standard expected(question, reference);
@@ -104,8 +120,9 @@ Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
     Judged& judged = slot.judged.emplace_back();
     if (!asked(item.scene, *backend)) continue;
     try {
+      const AfterAnother candidate(*backend, after);
       const auto start = Clock::now();
-      const Answer actual = backend->answer(question);
+      const Answer actual = candidate.answer(question);
       judged.seconds = seconds_since(start);
       judged.take(expected.judge(actual));
       if (const auto* reason = std::get_if<NotImplemented>(&actual))
@@ -242,7 +259,11 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   const Case question = question_of(item, options.seed);
   failure.operation = to_string(item.op);
   failure.backend = backend.name();
-  failure.case_id = fmt::format("{} ({})", question.id, question.comment);
+  const std::optional<Change> after = asked_after(item, question);
+  const AfterAnother candidate(backend, after);
+  failure.case_id = fmt::format(
+      "{} ({}{})", question.id, question.comment,
+      after ? fmt::format("; asked after the same with another {}", to_string(*after)) : "");
   failure.replay = replay_of(item, question, backend.name(), options);
   failure.verdict = *judged.verdict;
   const auto& first = failure.verdict.first;
@@ -250,14 +271,21 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   failure.expected_voxels = voxels_of(reference.answer(question), member);
   if (failure.verdict.compared) {
     try {
-      failure.actual_voxels = voxels_of(backend.answer(question), member);
+      failure.actual_voxels = voxels_of(candidate.answer(question), member);
     } catch (const std::exception&) {
       // It threw before, too: the verdict says so.
     }
   }
   std::int64_t tries = first_of_row ? options.shrink_tries : 0;
   if (failure.verdict.hung) tries = std::min(tries, kTriesOfHangs);
-  if (tries > 0) failure.smallest = smallest_of(question, reference, backend, tries);
+  if (tries == 0) return failure;
+  Smallest smallest = smallest_of(question, reference, backend, tries, after);
+  if (smallest.verdict.outcome == Outcome::Different)
+    failure.smallest = std::move(smallest);
+  else  // what is equal is no example of a difference
+    failure.case_id +=
+        "; it did not differ when it was asked again: by chance, or by what the backend keeps from "
+        "earlier calls";
   return failure;
 }
 

@@ -18,6 +18,7 @@
 #include "oracle/generate.h"
 #include "oracle/judge.h"
 #include "oracle/report.h"
+#include "oracle/sequence.h"
 #include "oracle/smallest.h"
 #include "oracle/vector_writer.h"
 #include "oracle/verify.h"
@@ -29,7 +30,7 @@ constexpr std::uintmax_t kLargestFile = std::uintmax_t{64} << 20;
 constexpr std::int64_t kCells = std::int64_t{1} << 24;  // of brute_force
 
 struct ReplayOptions {
-  std::string what, as;
+  std::string what, as, after;
   BackendsOption backends;
   bool shrink = false, json = false;
   std::int64_t tries = 4000;
@@ -81,10 +82,10 @@ Case case_of(const std::string& what) {
 }
 
 std::string in_form(const Case& question, const std::string& as, const Backend& reference,
-                    const std::string& backend) {
+                    const std::string& backend, std::optional<Change> after) {
   if (as == "text") return write_case_text(question) + "\n";
   if (as == "json") return write_case_json(question) + "\n";
-  if (as == "test") return google_test(question, backend);
+  if (as == "test") return google_test(question, backend, after);
   if (as == "vector") return write_vector(question, reference) + "\n";
   const auto bytes = write_case_bytes(question);
   return {bytes.begin(), bytes.end()};
@@ -100,12 +101,16 @@ struct Result {
 
 Result replayed(const Case& question, const Backend& reference, const Backend& backend,
                 const ReplayOptions& options) {
-  Result result{std::string(backend.name()), judge(question, reference, backend), {}, false};
+  const std::optional<Change> after = parse_change(options.after);
+  Result result{std::string(backend.name()),
+                judge(question, reference, AfterAnother(backend, after)),
+                {},
+                false};
   const Verdict& verdict = result.verdict;
   result.passes = verdict.ok() || (verdict.outcome == Outcome::NotImplemented &&
                                    is_stated_limit(backend.name(), {verdict.reason}));
   if (options.shrink && verdict.outcome == Outcome::Different)
-    result.smallest = smallest_of(question, reference, backend, options.tries);
+    result.smallest = smallest_of(question, reference, backend, options.tries, after);
   return result;
 }
 
@@ -135,10 +140,13 @@ nlohmann::ordered_json json_of(const Result& result) {
 
 int replay(const ReplayOptions& options) {
   const Case question = case_of(options.what);
+  const std::optional<Change> after = parse_change(options.after);
+  if (after && !has(question, *after))
+    refuse("replay", "--after", options.after, "the case has none of it that could be changed");
   const auto reference = make_backend("reference");
   const auto names = options.backends.names.empty() ? default_backends() : options.backends.names;
   if (!options.as.empty()) {
-    std::cout << in_form(question, options.as, *reference, names.front());
+    std::cout << in_form(question, options.as, *reference, names.front(), after);
     return kEqual;
   }
   check_memory(question, "reference");
@@ -199,6 +207,14 @@ void add_replay(CLI::App& app, int& exit_code) {
                    "judge nothing; write the case as text, json, bytes, a GoogleTest (test) or a "
                    "vector with the reference's answer (vector)")
       ->check(CLI::IsMember({"text", "json", "bytes", "test", "vector"}));
+  std::vector<std::string> things;
+  for (const Change change : changes()) things.emplace_back(to_string(change));
+  command
+      ->add_option("--after", options->after,
+                   fmt::format("ask the same case with another such thing right before, for a "
+                               "backend that keeps plans or buffers: {}",
+                               fmt::join(things, ", ")))
+      ->check(CLI::IsMember(things));
   command->add_flag("--json", options->json, "print verdicts as JSON");
   command->footer(
       "\nExamples:\n"
