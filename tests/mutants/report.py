@@ -46,16 +46,16 @@ def change(entry):
     return f"{code(entry['was'])} is {now} in {code(line)}"
 
 
+def judge(entry):
+    """Who killed it; tests are asked only of what passed verify."""
+    return next((f"verify, {where}" for where in ("host", "strict")
+                 if f"verify {where}" in entry["by"]), "tests")
+
+
 def kind(entry):
     if entry["why"].startswith("signal"):
         return "signal"
-    if entry["why"] == "no end":
-        return "no end"
-    if "verify host" in entry["by"]:
-        return "verify, host"
-    if "verify strict" in entry["by"]:
-        return "verify, strict"
-    return "tests"
+    return "no end" if entry["why"] == "no end" else judge(entry)
 
 
 def survivors(entries, known):
@@ -67,31 +67,50 @@ def survivors(entries, known):
     return "\n".join(out)
 
 
+def fate(entry, known):
+    """What became of a mutant that compiled. "not judged": its line is not in the build that was
+    judged, so that it could not be noticed; the written reason says so."""
+    if entry["verdict"] != "survives":
+        return "killed"
+    reason = known.get(entry["key"], {}).get("kind")
+    if reason in ("equivalent", "not judged"):
+        return reason
+    return "not asked" if entry["by"] == "passed verify" else "open"
+
+
+def of_compiled(entries):
+    return [e for e in entries if e["verdict"] != "does not compile"]
+
+
 def summary(entries, known):
-    count = collections.Counter(e["verdict"] for e in entries)
-    equivalent = sum(e["verdict"] == "survives" and known.get(e["key"], {}).get("kind") ==
-                     "equivalent" for e in entries)
-    judged = count["killed"] + count["survives"]
-    asked = sum(e["by"] == "passed verify" for e in entries)
-    open_ones = sum(e["verdict"] == "survives" and e["key"] not in known for e in entries) - asked
-    return (f"{judged} compiled mutants judged: {count['killed']} killed, {count['survives']} "
-            f"survive, of which {equivalent} are equivalent for a written reason; "
-            f"{open_ones} are open, and of {asked} the tests were not asked yet; "
-            f"{count['does not compile']} more did not compile.")
+    compiled = of_compiled(entries)
+    count = collections.Counter(fate(e, known) for e in compiled)
+    by = collections.Counter(judge(e) for e in compiled if fate(e, known) == "killed")
+    unjudged = count.pop("not judged", 0)
+    judged = sum(count.values())
+    return (f"{judged} mutants judged: {count['killed']} killed, and {judged - count['killed']} "
+            f"survive: {count['equivalent']} are equivalent for a written reason, "
+            f"{count['open']} are open, and of {count['not asked']} the tests were not asked yet. "
+            f"Of the killed, {by['verify, host']} died by `verify --level 1` on the host (a wrong "
+            f"answer, a signal, or no end), {by['verify, strict']} by the same on the strict "
+            f"device, and {by['tests']} only by unit tests, after verify had passed them. Apart "
+            f"from these, {unjudged} were not judged (their lines are not in the build: code for "
+            f"a GPU or another instruction set), and {len(entries) - len(compiled)} did not "
+            f"compile.")
 
 
-def table(entries):
+def table(entries, known):
     rows = collections.defaultdict(collections.Counter)
-    for e in entries:
-        if e["verdict"] == "does not compile":
-            continue
+    for e in of_compiled(entries):
+        end = fate(e, known)
         for name in (e["file"], "all"):
-            rows[name]["mutants"] += 1
-            rows[name]["survive" if e["verdict"] == "survives" else kind(e)] += 1
-    lines = ["| file | mutants | " + " | ".join(KINDS) + " | survive |",
-             "|---|" + "--:|" * (len(KINDS) + 2)]
+            rows[name]["judged"] += end != "not judged"
+            rows[name][kind(e) if end == "killed" else
+                       end if end == "not judged" else "survive"] += 1
+    columns = ["judged", *KINDS, "survive", "not judged"]
+    lines = ["| file | " + " | ".join(columns) + " |", "|---|" + "--:|" * len(columns)]
     for name in sorted(rows, key=lambda n: (n == "all", n)):
-        cells = [rows[name][k] or "" for k in ["mutants", *KINDS, "survive"]]
+        cells = [rows[name][column] or "" for column in columns]
         lines.append(f"| {name} | " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 
@@ -105,20 +124,23 @@ def document(entries, known, population, options):
     drawn = (f" Drawn with seed {options.seed}, from {sum(population.values())} possible ones in "
              f"{len(population)} files.")
     out = [HEAD, paragraph(summary(entries, known) + drawn).replace("\n  ", "\n") + "\n",
-           table(entries), "\n## Those that survive\n"]
-    open_ones = []
-    for e in entries:
-        if e["verdict"] != "survives":
-            continue
-        reason = known.get(e["key"])
-        text = (f"{reason['kind']}: {reason['why']}" if reason else
-                "**its tests were not asked yet**" if e["by"] == "passed verify" else
-                "**not explained**")
-        (out if reason else open_ones).append(
-            paragraph(f"- `{e['file']}:{e['line']}` {change(e)}: {text}"))
+           table(entries, known)]
+
+    def section(title, fates, text):
+        chosen = [e for end in fates for e in of_compiled(entries) if fate(e, known) == end]
+        if chosen:
+            out.append(f"\n## {title}\n")
+        out.extend(paragraph(f"- `{e['file']}:{e['line']}` {change(e)}: {text(e)}")
+                   for e in chosen)
+
+    unexplained = {"open": "**not explained**", "not asked": "**its tests were not asked yet**"}
+    section("Those that survive", ["equivalent", *unexplained],
+            lambda e: unexplained.get(fate(e, known)) or
+            f"equivalent: {known[e['key']]['why']}")
+    section("Those that were not judged", ["not judged"], lambda e: known[e["key"]]["why"])
     found = [e for e in entries if e["verdict"] == "killed" and e["key"] in known]
     if found:
         out.append("\n## Those that survived once, and what kills them now\n")
         out += [paragraph(f"- `{e['file']}:{e['line']}` {change(e)}: {known[e['key']]['why']}")
                 for e in found]
-    return "\n".join(out + open_ones) + "\n"
+    return "\n".join(out) + "\n"
