@@ -19,12 +19,16 @@ Killed judged(const Case& question, const std::function<oracle::Answer()>& answe
   } catch (const std::exception& error) {
     verdict = oracle::verdict_of_exception(error);
   }
+  return killed_by(std::move(verdict), question.op);
+}
+
+Killed killed_by(oracle::Verdict verdict, Op op) {
   if (verdict.ok()) return {};
   const oracle::Difference none{};
   const oracle::Difference& first = verdict.first ? *verdict.first : none;
   // The comparison does not know the operation, whose clause this is.
   const std::string clause =
-      first.clause == "T" ? std::string(oracle::clause_of(question.op)) : first.clause;
+      first.clause == "T" ? std::string(oracle::clause_of(op)) : first.clause;
   return Kill{verdict.first ? first.what : "not implemented: " + verdict.reason, clause,
               std::move(verdict)};
 }

@@ -12,18 +12,21 @@ using Killed = std::optional<Kill>;
 Killed by_answers(const Case& question, Fault fault);
 /// The same as a NanoVDB buffer: byte by byte, names too.
 Killed by_bytes(const Case& question, Fault fault);
-/// A convolution leaves its operands as they were.
+/// A convolution leaves its operands as they were: asked again with them, it answers the same.
 Killed by_inputs(const Case& question, Fault fault);
 /// A cache of kernel maps gives each call its own, whatever was asked before.
 Killed by_calls(const Case& question, Fault fault);
 
 /// A healthy buffer of the batched builder in which memory was left as it was [G-6].
 Killed by_stale_bytes(const Case& question, Fault fault);
-/// A grid with a value tile is refused where it comes in [G-7].
+/// A grid with a value tile is refused where it comes in [G-7], by the builder as by the oracle.
+/// With the fault a reader that asks child masks alone hands it on.
 Killed by_value_tiles(const Case& question, Fault fault);
-/// Sizes of a batch in which each node of the question's stands for many [L-6].
+/// A batch in which each leaf of the question's stands for many is placed by the builder's sizes
+/// [L-6], and read there.
 Killed by_virtual_counts(const Case& question, Fault fault);
-/// A comparison calls NaN on one side a difference [V-3].
+/// An engine that gives its fast path's numbers where they agree with its slow path's: as right as
+/// that comparison is about NaN [V-3].
 Killed by_nan(const Case& question, Fault fault);
 
 // A pass on an executor (device_pass.h), of whose answers `answers` is asked first.
