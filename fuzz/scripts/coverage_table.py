@@ -41,8 +41,8 @@ def main(root, path):
         print(row(f"`{folder}`", [s for name, s in summaries.items()
                                   if os.path.dirname(name) == folder]))
     print(row("all", summaries.values()))
-    print(f"\n| with its subfolders | lines | covered | branches | covered | {LINES:.0f} % of lines "
-          f"| {BRANCHES:.0f} % of branches |\n|---|---|---|---|---|---|---|")
+    print(f"\n| with its subfolders | lines | covered | branches | covered | "
+          f"{LINES:.0f} % of lines | {BRANCHES:.0f} % of branches |\n|---|---|---|---|---|---|---|")
     for room in ROOMS:
         of_room = [s for name, s in summaries.items() if name.startswith(room + "/")]
         print(row(f"`{room}`", of_room,
