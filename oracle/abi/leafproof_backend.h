@@ -171,9 +171,10 @@ typedef struct leafproof_question {
 // --- An answer
 
 // Arrays of an answer. Which are there says what it is:
-//   passes, grids     VOXELS and OFFSETS; VOXEL_SIZES and ORIGINS as well, if you like
+//   passes, grids     VOXELS and OFFSETS; VOXEL_SIZES and ORIGINS as well, if you like, which are
+//                     judged of from_points alone
 //                     or GRIDS: NanoVDB grids, one after the other, whole with headers [G-6]
-//   map_after         VOXEL_SIZES and ORIGINS
+//   map_after         VOXEL_SIZES and ORIGINS (asked by vectors and replay, not by verify)
 //   kernel_map        TAP_OFFSETS, GATHER and SCATTER; with `dense` INDEX
 //   submanifold_...   INDEX
 //   convolution       OUTPUT

@@ -291,7 +291,8 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->add_option(
       "--level", options->level,
       "1: some seconds; 2: a minute or two; 3: thorough, many minutes; 0: no generated "
-      "cases, real input only (2)");
+      "cases, real input only (2). On our builders: a slow backend takes longer, most of it for "
+      "the meshes, which --input FILE replaces");
   command->add_option("--seed", options->seed, fmt::format("of the cases ({})", options->seed))
       ->check(integer<std::uint64_t>(0));
   command->add_option("--case", options->only_case, "replay: this generated case alone")
