@@ -226,10 +226,11 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
     k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3}); });
   }
   if (!safe && r.one_in(8)) {  // wide on one axis: many taps, far apart
-    k.size = {r.pick<std::int64_t>({31, 32, 33, 63, 64, 65, 127, 128}), 1, r.between(1, 2)};
-    std::swap(k.size[0], k.size[axis(r)]);
+    const std::size_t wide = axis(r), other = axis(r);
+    k.size = {r.pick<std::int64_t>({31, 32, 33, 63, 64, 65, 127, 128, 128}), 1, r.between(1, 2)};
+    std::swap(k.size[0], k.size[wide]);
     k.stride[axis(r)] = r.pick<std::int64_t>({1, 8, 63, 64});
-    k.dilation[axis(r)] = r.pick<std::int64_t>({1, 2, 15, 16});
+    k.dilation[r.one_in(2) ? wide : other] = r.pick<std::int64_t>({1, 2, 15, 16});
   }
   if (!safe && r.one_in(12)) k.size = {6, 7, 8};  // 336 taps
   if (!safe && r.one_in(24)) {  // numbers of taps that tables and words are sized for
@@ -242,6 +243,7 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
                              {11, 11, 11},
                              {8, 8, 16},
                              {15, 15, 15},
+                             {16, 16, 16},
                              {16, 16, 16},
                              {128, 32, 1}});
     std::swap(k.size[0], k.size[axis(r)]);
