@@ -70,7 +70,8 @@ struct Verdict {
 };
 
 /// The clause that says which voxels an operation has: "T-2" for refine. compare() does not know
-/// the operation and names a difference of voxels by "T"; who knows it may put this there.
+/// the operation and names a difference of voxels by the chapter, "T"; of_operation() of judge.h
+/// puts the clause there.
 std::string_view clause_of(Op op);
 
 /// Judges `candidate` against `reference`. Two refusals are equal when their kinds are [E-3].

@@ -17,8 +17,14 @@ std::optional<Profile> profile_asked(const Answer& answer) {
   return {};
 }
 
+Verdict of_operation(Op op, Verdict verdict) {
+  if (verdict.first && verdict.first->clause == "T") verdict.first->clause = clause_of(op);
+  return verdict;
+}
+
 Standard::Standard(const Case& question, const Backend& reference)
     : answer_(reference.answer(question)),
+      op_(question.op),
       about_maps_(question.op == Op::MapAfter || question.op == Op::FromPoints) {
   const bool maps = std::holds_alternative<Maps>(answer_);
   if (!layout() && !error() && !maps && !is_of_convolution(answer_))
@@ -27,6 +33,10 @@ Standard::Standard(const Case& question, const Backend& reference)
 }
 
 Verdict Standard::judge(const Answer& actual) const {
+  return of_operation(op_, compared(actual));
+}
+
+Verdict Standard::compared(const Answer& actual) const {
   if (const auto profile = profile_asked(actual))
     return compare(answer_, actual, *profile, about_maps_);
   const auto* buffer = std::get_if<GridBuffer>(&actual);

@@ -11,6 +11,10 @@ namespace leafproof::oracle {
 /// What the author of a foreign answer asks to be judged by; none: what our own backends owe.
 std::optional<Profile> profile_asked(const Answer& answer);
 
+/// The verdict of compare() on an answer to `op`: a missing or an extra voxel breaks the clause of
+/// the operation, clause_of(op).
+Verdict of_operation(Op op, Verdict verdict);
+
 /// A reference's answer, by which candidates are judged.
 class Standard {
  public:
@@ -26,7 +30,10 @@ class Standard {
   Verdict judge(const Answer& actual) const;
 
  private:
+  Verdict compared(const Answer& actual) const;
+
   Answer answer_;
+  Op op_;
   bool about_maps_;  // the operation says what maps become [G-9]
 };
 

@@ -407,7 +407,9 @@ std::vector<Vector> read_vectors(const std::filesystem::path& path) {
 Verdict judge(const Vector& vector, const Answer& actual) {
   const bool about_maps = vector.question.op == Op::FromPoints;  // the result takes its map [T-1]
   const auto asked = profile_asked(actual);
-  Verdict verdict = compare(vector.expected, actual, asked.value_or(Profile::Layout), about_maps);
+  Verdict verdict =
+      of_operation(vector.question.op,
+                   compare(vector.expected, actual, asked.value_or(Profile::Layout), about_maps));
   if (asked || !verdict.ok() || !std::holds_alternative<Layout>(vector.expected)) return verdict;
   if (const auto* layout = std::get_if<Layout>(&actual))
     against_file(vector.written, *layout, verdict);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "oracle/compare.h"
+#include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/nanovdb_format.h"
 #include "reference/conv_support.h"
@@ -333,6 +334,68 @@ TEST(MapsOfMembers, ANameIsNamed) {
                                       oracle::write_layout(reference::layout_of(wrong)), B);
     EXPECT_EQ(said(v), "[G-7] name");
     EXPECT_EQ(v.first->member, static_cast<std::int64_t>(m));
+  }
+}
+
+// ---- the clause of the operation
+
+/// A question of each operation whose answer is a grid, and the clause that says its voxels.
+std::vector<std::pair<Case, std::string>> questions_of_grids() {
+  std::vector<std::pair<Case, std::string>> all;
+  for (const auto& [op, clause] : std::map<Op, std::string>{{Op::FromIjk, "T-1"},
+                                                            {Op::FromPoints, "T-1"},
+                                                            {Op::Refine, "T-2"},
+                                                            {Op::Coarsen, "T-3"},
+                                                            {Op::DilateBox, "T-4"},
+                                                            {Op::Dual, "T-4"},
+                                                            {Op::ErodeBox, "T-5"},
+                                                            {Op::Prune, "T-6"},
+                                                            {Op::Merge, "T-6"},
+                                                            {Op::Intersect, "T-6"},
+                                                            {Op::Subtract, "T-6"},
+                                                            {Op::ConvGrid, "K-3"},
+                                                            {Op::ConvTransposeGrid, "K-4"}}) {
+    Case c;
+    c.op = op;
+    c.source = samples::of({{{0, 0, 0}, {0, 0, 1}}});
+    if (op == Op::FromPoints) {
+      c.source = samples::of({{}});
+      c.points = {{{0.25, 0.5, 0.75}}};
+    }
+    if (op == Op::Prune) c.mask = {{1, 1}};
+    if (op == Op::Intersect) c.other = c.source;
+    if (op == Op::Merge || op == Op::Subtract) c.other = samples::of({{{0, 0, 9}}});
+    all.emplace_back(c, clause);
+  }
+  return all;
+}
+
+// compare() knows no operation and names the chapter [T]; a judged case names the clause, in
+// whatever form its voxels are answered.
+TEST(Operations, AJudgedCaseNamesItsClause) {
+  const auto reference = oracle::make_backend("reference");
+  for (const auto& [question, clause] : questions_of_grids()) {
+    SCOPED_TRACE(to_string(question.op));
+    const oracle::Standard standard(question, *reference);
+    ASSERT_NE(standard.layout(), nullptr);
+    const reference::Batch right = oracle::batch_of(*standard.layout());
+    ASSERT_FALSE(right.members[0].empty());
+    for (const bool extra : {false, true}) {
+      reference::Batch wrong = right;
+      if (extra)
+        wrong.members[0].push_back({4000, 4000, 4000});
+      else
+        wrong.members[0].pop_back();
+      const Layout layout = reference::layout_of(wrong);
+      oracle::VoxelsAnswer voxels;
+      voxels.members = wrong.members;
+      const std::string what = extra ? " an extra voxel" : " a missing voxel";
+      for (const Answer& answer :
+           {Answer(layout), Answer(oracle::write_layout(layout)), Answer(voxels)}) {
+        EXPECT_EQ(said(standard.judge(answer)), "[" + clause + "]" + what);
+        EXPECT_EQ(said(oracle::compare(*standard.layout(), answer, Profile::Layout)), "[T]" + what);
+      }
+    }
   }
 }
 

@@ -166,8 +166,9 @@ TEST_F(Judge, SeesAMissingVoxel) {
   batch.maps.resize(1);
   batch.names.resize(1);
   const Verdict verdict = judge(vector_, reference::layout_of(batch));
-  EXPECT_EQ(verdict.outcome, Outcome::Different);
+  ASSERT_EQ(verdict.outcome, Outcome::Different);
   EXPECT_EQ(verdict.missing, 1);
+  EXPECT_EQ(verdict.first->clause, clause_of(vector_.question.op));
 }
 
 TEST_F(Judge, SeesWhatTheFileSaysEvenWhereTheReferencesLayoutIsWrong) {

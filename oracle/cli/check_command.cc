@@ -11,6 +11,7 @@
 #include "oracle/cli/terminal.h"
 #include "oracle/input/atomic_file.h"
 #include "oracle/input/input.h"
+#include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/report.h"
 
@@ -132,7 +133,7 @@ int run(const Options& options) {
   if (const auto* error = std::get_if<Error>(&expected)) throw *error;
   if (!candidate && of_rows) actual = read_answer(options.files.back(), expected);
   declare_arithmetic(options.operation, actual);
-  const Verdict verdict = compare(expected, actual, *profile);
+  const Verdict verdict = of_operation(question.op, compare(expected, actual, *profile));
 
   if (!options.report.empty())
     write_file({"write report", options.report},

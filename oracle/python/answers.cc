@@ -326,15 +326,11 @@ Answer answer_of(const Case& question, nb::handle given, const Claims& claims) {
 oracle::Verdict verdict_of(const Case& question, const Answer& answer,
                            const oracle::Backend& reference) {
   const oracle::Standard standard(question, reference);
-  oracle::Verdict verdict;
   try {
-    verdict = standard.judge(answer);
+    return standard.judge(answer);
   } catch (const std::exception& error) {
-    verdict = oracle::verdict_of_exception(error);
+    return oracle::verdict_of_exception(error);
   }
-  if (verdict.first && verdict.first->clause == "T")
-    verdict.first->clause = oracle::clause_of(question.op);
-  return verdict;
 }
 
 }  // namespace leafproof::python

@@ -26,10 +26,7 @@ Killed killed_by(oracle::Verdict verdict, Op op) {
   if (verdict.ok()) return {};
   const oracle::Difference none{};
   const oracle::Difference& first = verdict.first ? *verdict.first : none;
-  // The comparison does not know the operation, whose clause this is.
-  const std::string clause =
-      first.clause == "T" ? std::string(oracle::clause_of(op)) : first.clause;
-  return Kill{verdict.first ? first.what : "not implemented: " + verdict.reason, clause,
+  return Kill{verdict.first ? first.what : "not implemented: " + verdict.reason, first.clause,
               std::move(verdict)};
 }
 
