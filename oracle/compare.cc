@@ -419,7 +419,9 @@ Verdict compare(const Answer& reference, const Answer& candidate, Profile profil
       return e != nullptr && e->kind() == ErrorKind::OutOfMemory;
     };
     verdict.compared = equal;
-    if (!equal)
+    if (equal)
+      verdict.refusal = describe(reference);
+    else
       differ(verdict,
              {.clause = "E-3",
               // A machine short of memory says nothing about what is legal.

@@ -53,7 +53,8 @@ struct Verdict {
   Outcome outcome = Outcome::Equal;
   Profile profile = Profile::Topology;
   std::optional<Difference> first;
-  std::string reason;  // when not implemented
+  std::string reason;   // when not implemented
+  std::string refusal;  // when both sides refused alike: the reference's sentence
   Counted counted = Counted::Voxels;
   // Of what is counted, over all members. `repeated`: what the candidate holds twice.
   std::int64_t missing = 0, extra = 0, repeated = 0;

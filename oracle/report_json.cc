@@ -43,6 +43,7 @@ Json json_of(const Verdict& v) {
           {"profile", to_string(v.profile)},
           {"first", v.first ? json_of(*v.first) : Json(nullptr)},
           {"reason", printable(v.reason)},
+          {"refusal", v.refusal.empty() ? Json(nullptr) : Json(printable(v.refusal))},
           {"counted", to_string(v.counted)},
           {"missing", count(v.missing)},
           {"extra", count(v.extra)},

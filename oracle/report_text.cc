@@ -338,6 +338,7 @@ std::string text_verdict(const Verdict& verdict) {
       fmt::format("by profile {}: {}", to_string(verdict.profile), size_of(verdict));
   if (verdict.outcome == Outcome::NotImplemented)
     return "not implemented: " + printable(verdict.reason) + "\n";
+  if (!verdict.refusal.empty()) return "refused alike: " + printable(verdict.refusal) + "\n";
   std::string coverage;  // [M-6]
   for (const CoverageTally& side : verdict.coverage) {
     coverage += "  " + text_coverage(side.side, side.expected) + "\n";

@@ -221,10 +221,10 @@ TEST(ReportJson, StableKeys) {
             (Names{"root_tile", "lower_node", "leaf", "negative_octant", "empty_member", "range"}));
   EXPECT_EQ(keys(j["failures"][0]),
             (Names{"operation", "backend", "case", "replay", "verdict", "smallest"}));
-  EXPECT_EQ(
-      keys(j["failures"][0]["verdict"]),
-      (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated", "differences",
-             "members", "voxels", "not_compared", "counted", "taps", "coverage", "largest_error"}));
+  EXPECT_EQ(keys(j["failures"][0]["verdict"]),
+            (Names{"outcome", "profile", "first", "reason", "missing", "extra", "repeated",
+                   "differences", "members", "voxels", "not_compared", "counted", "taps",
+                   "coverage", "largest_error", "refusal"}));
   EXPECT_EQ(
       keys(j["failures"][0]["verdict"]["first"]),
       (Names{"clause", "what", "member", "coordinate", "path", "expected", "actual", "window"}));
