@@ -100,7 +100,7 @@ Smallest smallest_of(const Case& question, const Backend& reference, const Backe
   smallest.text = written([&] { return write_case_text(c); });
   smallest.replay = written([&] { return replay_line(c, backend.name(), after); });
   smallest.test = written([&] { return google_test(c, backend.name(), after); });
-  c.comment = fmt::format("shrunk from {}", printable(question.id));
+  c.comment = question.id.empty() ? "shrunk" : "shrunk from " + printable(question.id);
   smallest.vector = written([&] { return write_vector(c, reference); });
   return smallest;
 }

@@ -2,6 +2,7 @@
 // code. Nothing that a user can do ends in a stack trace.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -33,7 +34,12 @@ Examples:
   leafproof explain spconv -K 3 -S 2
 
 Exit codes: 0 equal; 1 different, or not implemented, or left out, without being told to skip it;
-2 usage or bad input; 3 no device. `leafproof COMMAND --help` says more.)";
+2 usage or bad input; 3 no device. `leafproof COMMAND --help` says more.
+The script ./leafproof of a checkout has more commands: `./leafproof --help`.)";
+
+/// What the script of a checkout does beside this program: its tests and tools.
+constexpr const char* kOfTheScript[] = {"build", "test",        "lint",    "bench",    "selftest",
+                                        "fuzz",  "conformance", "mutants", "gpu-check"};
 
 /// One sentence for a mistake on the command line, and where help is.
 int bad_usage(const CLI::App& app, const CLI::ParseError& error) {
@@ -96,7 +102,10 @@ int main(int argc, char** argv) {
     return argc > 1 && command->get_name() == argv[1];
   };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-    cli::say(fmt::format("there is no command '{}' (see `leafproof --help`)", argv[1]));
+    const bool of_script = std::ranges::count(kOfTheScript, std::string_view(argv[1])) > 0;
+    cli::say(of_script
+                 ? fmt::format("'{0}' is of the script of a checkout: `./leafproof {0}`", argv[1])
+                 : fmt::format("there is no command '{}' (see `leafproof --help`)", argv[1]));
     return cli::kBadInput;
   }
   try {
