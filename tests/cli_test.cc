@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -159,6 +160,7 @@ TEST_F(Cli, MistakesOnTheCommandLineAreOneSentence) {
   refused({"replay"}, "CASE");
   refused({"replay", at("none.case")}, "none.case");
   refused({"replay", "case1 melt source=-"}, "melt");
+  refused({"replay", "case2 dual source=-"}, "Corrupt: version = case2");
   refused({"replay", "case1 dual source=[0,0,0] colour=red"}, "colour = red");
   refused({"replay", "{\"format\":1}"}, "format");
   refused({"replay", "case1 dual source=-", "--as", "poem"}, "--as");
@@ -250,12 +252,13 @@ TEST_F(Cli, ApplyThenShowThenCheck) {
   EXPECT_EQ(right.code, 0) << right.out << right.err;
   const Result wrong = run({"check", "refine", file, at("fine.nvdb"), "--factor", "2,1,2"});
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
-  EXPECT_NE(wrong.out.find("extra"), std::string::npos) << wrong.out;
+  EXPECT_NE(wrong.out.find("an extra voxel, member 0  [T-2]\n"), std::string::npos) << wrong.out;
   const Result as_json = run({"check", "refine", file, at("fine.nvdb"), "--factor", "2,1,2",
                               "--json", "--report", at("report.html")});
   EXPECT_EQ(as_json.code, 1);
-  EXPECT_TRUE(json::accept(as_json.out)) << as_json.out;
+  EXPECT_EQ(json::parse(as_json.out)["first"]["clause"], "T-2") << as_json.out;
   EXPECT_NE(read("report.html").find("<html"), std::string::npos);
+  EXPECT_NE(read("report.html").find("T-2"), std::string::npos);
 }
 
 TEST_F(Cli, BackendsWriteTheSameBytes) {
@@ -594,7 +597,9 @@ TEST_F(Cli, ConvGridsAreBuiltAndJudged) {
   EXPECT_EQ(run({"apply", "conv-grid", source, "-K", "3", "-S", "2", "-o", at("down.nvdb")}).code,
             0);
   EXPECT_EQ(run({"check", "conv_grid", source, at("down.nvdb"), "-K", "3", "-S", "2"}).code, 0);
-  EXPECT_EQ(run({"check", "conv_grid", source, at("down.nvdb"), "-K", "2", "-S", "2"}).code, 1);
+  const Result wrong = run({"check", "conv_grid", source, at("down.nvdb"), "-K", "2", "-S", "2"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.out.find("  [K-3]\n"), std::string::npos) << wrong.out;
   EXPECT_EQ(run({"apply", "conv-transpose-grid", at("down.nvdb"), "-K", "3", "-S", "2", "-o",
                  at("up.nvdb")})
                 .code,
@@ -753,6 +758,74 @@ TEST_F(Cli, ACaseIsReplayedInAnyForm) {
   r = run({"replay", text, "--as", "vector"});
   write("vector.json", r.out);
   EXPECT_EQ(run({"vectors", at("vector.json")}).code, 0);
+}
+
+TEST_F(Cli, ARefusalOfBothSidesIsShown) {
+  const std::string text = "case1 coarsen factor=0 source=[-1,0,0]";
+  const Result r = run({"replay", text, "--backend", "host-mask"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(r.out.starts_with("host-mask: refused alike: coarsen: InvalidArgument: factor"))
+      << r.out;
+  EXPECT_EQ(r.out.find("equal"), std::string::npos) << r.out;
+  const json verdict =
+      json::parse(run({"replay", text, "--backend", "host-mask", "--json"}).out)[0]["verdict"];
+  EXPECT_EQ(verdict["outcome"], "equal");
+  EXPECT_TRUE(verdict["refusal"].get<std::string>().starts_with("coarsen: InvalidArgument: factor"))
+      << verdict;
+  const json answered = json::parse(run({"replay", "case1 dual source=-", "--json"}).out);
+  EXPECT_TRUE(answered[0]["verdict"]["refusal"].is_null()) << answered;
+}
+
+TEST_F(Cli, WhatIsMadeSmallerSaysOfWhat) {
+  for (const std::string id : {"", "mine"}) {
+    write("case.json", R"({"format": "leafproof-case", "version": 1, "semantics_version": 1,
+      "op": "coarsen", "id": ")" +
+                           id + R"(", "params": {"factor": [2, 2, 2]},
+      "source": [[[-1, 0, 0]]]})");
+    const Result r = run({"replay", at("case.json"), "--backend", "sed -u 's/.*/nonsense/'",
+                          "--shrink", "--tries", "1", "--json"});
+    ASSERT_EQ(r.code, 1) << r.err;
+    const std::string vector = json::parse(r.out)[0]["smallest"]["vector"];
+    EXPECT_EQ(json::parse(vector)["groups"][0]["cases"][0]["comment"],
+              id.empty() ? "shrunk" : "shrunk from mine")
+        << vector;
+  }
+}
+
+// The script of a checkout lists all that it knows; the program sends there what is not its own.
+TEST_F(Cli, TheScriptOfACheckoutListsItsCommands) {
+  const fs::path script = fs::path(LEAFPROOF_SOURCE_DIR) / "leafproof";
+  fs::copy_file(script, at("leafproof"));
+  fs::create_directories(at("build/bin"));
+  const auto help = [&] {
+    EXPECT_EQ(std::system(("LEAFPROOF_PRESET=default '" + at("leafproof") + "' --help >'" +
+                           at("help") + "' 2>'" + at("said") + "'")
+                              .c_str()),
+              0);
+    return read("help");
+  };
+  const std::string unbuilt = help();
+  EXPECT_NE(read("said").find("./leafproof build"), std::string::npos) << read("said");
+  fs::create_symlink(LEAFPROOF_PROGRAM, at("build/bin/leafproof"));
+  const std::string built = help();
+  EXPECT_EQ(built, unbuilt + "\n" + run({"--help"}).out);
+
+  // A command is a label of the script's one `case` of its first word.
+  std::string text;
+  std::getline(std::ifstream(script), text, '\0');
+  text.erase(0, text.find("\ncase ${1:-} in\n"));
+  const std::regex label(R"(\n  ([a-z |-]+)\)\n)");
+  std::size_t commands = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), label), end; it != end; ++it) {
+    std::istringstream names((*it)[1].str());
+    for (std::string name; names >> name;) {
+      if (name == "|" || name.starts_with('-')) continue;
+      ++commands;
+      EXPECT_NE(unbuilt.find("\n  ./leafproof " + name + " "), std::string::npos) << name;
+      refused({name, "--help"}, "`./leafproof " + name + "`");
+    }
+  }
+  EXPECT_EQ(commands, 9u);
 }
 
 TEST_F(Cli, AFileThatIsTooLargeForACaseIsNotRead) {

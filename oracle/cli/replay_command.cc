@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -75,9 +76,16 @@ Case read_case(const std::string& text) {
   return first != text.npos && text[first] == '{' ? read_case_json(text) : read_case_text(text);
 }
 
-/// The words of a case, or a file that holds one.
+/// The words of a case of any version (which of them are known is for the reader to say), or JSON.
+bool is_written(std::string_view what) {
+  const std::size_t end = what.find_first_not_of("0123456789", 4);
+  return what.starts_with('{') || (what.starts_with("case") && end != what.npos && end > 4 &&
+                                   std::isspace(static_cast<unsigned char>(what[end])) != 0);
+}
+
+/// A written case, or a file that holds one.
 Case case_of(const std::string& what) {
-  if (what.starts_with("case1 ") || what.starts_with("{")) return read_case(what);
+  if (is_written(what)) return read_case(what);
   return read_case(content_of("replay", "CASE", what));
 }
 
