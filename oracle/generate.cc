@@ -63,7 +63,8 @@ void draw_refine_factor(Case& c, ChoiceSource& r, bool safe) {
   c.factor = per_axis(
       r, [&] { return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64}); });
   if (safe) c.factor = per_axis(r, [&] { return r.between(1, 5); });
-  if (!safe && r.one_in(16)) c.factor = {r.pick<std::int64_t>({127, 128, 129, 1000, 1024}), 2, 1};
+  if (!safe && r.one_in(10))
+    c.factor = {r.pick<std::int64_t>({127, 128, 129, 256, 513, 1000, 1024, 1024}), 2, 1};
   std::swap(c.factor[0], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
   std::int64_t most = 4096;
   if (!safe && r.one_in(32)) {  // one voxel becomes as many as a leaf's or a node's counts overflow
@@ -368,6 +369,18 @@ void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
 // --- what else an operation takes
 // -----------------------------------------------------------------
 
+/// As many rows as blocks of threads have and one more, a voxel that no other row has.
+void one_row_left(std::vector<Voxel>& list, ChoiceSource& r) {
+  const auto rows = static_cast<std::size_t>(r.pick<std::int64_t>({33, 129, 257, 513, 1025}));
+  const Voxel last = list.back();
+  std::erase(list, last);
+  const std::size_t size = list.size();
+  if (size > 0)
+    while (list.size() + 1 < rows) list.push_back(list[list.size() - size]);
+  if (list.size() >= rows) list.resize(rows - 1);
+  list.push_back(last);
+}
+
 /// Raw lists: every order, repeats adjacent and far apart.
 void unsort(Batch& batch, ChoiceSource& r) {
   for (auto& list : batch.members) {
@@ -375,11 +388,6 @@ void unsort(Batch& batch, ChoiceSource& r) {
     const std::int64_t repeat = r.pick<std::int64_t>({0, 1, 3});  // one voxel in so many
     for (std::size_t i = 0; i < size && repeat > 0; ++i)
       if (r.one_in(repeat)) list.push_back(list[i]);
-    if (size > 0 && r.one_in(8)) {  // numbers of rows at which blocks of threads have one left
-      const auto rows = static_cast<std::size_t>(r.pick<std::int64_t>({33, 129, 257, 513, 1025}));
-      while (list.size() < rows) list.push_back(list[list.size() - size]);
-      list.resize(rows);
-    }
     switch (r.between(0, 3)) {
       case 0:
         std::reverse(list.begin(), list.end());
@@ -389,6 +397,7 @@ void unsort(Batch& batch, ChoiceSource& r) {
       default:
         r.shuffle(list);
     }
+    if (size > 0 && r.one_in(6)) one_row_left(list, r);
   }
 }
 
