@@ -125,6 +125,11 @@ rc::Gen<Box> boxes_around_zero() {
   return boxes_with(triples(-4, 0), true);
 }
 
+rc::Gen<Order> orders() {
+  return rc::gen::element(Order{0, 2, 1}, Order{1, 0, 2}, Order{2, 1, 0}, Order{1, 2, 0},
+                          Order{2, 0, 1});
+}
+
 rc::Gen<Masks> masks(const Batch& batch) {
   std::size_t total = 0;
   for (const auto& member : batch.members) total += member.size();

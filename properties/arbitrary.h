@@ -5,6 +5,7 @@
 
 #include <rapidcheck.h>
 
+#include <array>
 #include <ostream>
 
 #include "oracle/case.h"
@@ -35,6 +36,10 @@ struct Box {
 rc::Gen<Box> boxes();
 rc::Gen<Box> boxes_around_zero();
 void showValue(const Box& box, std::ostream& out);
+
+/// Orders of the axes other than x y z: the new axis a is the old axis order[a].
+using Order = std::array<std::size_t, 3>;
+rc::Gen<Order> orders();
 
 /// One flag per voxel of a batch.
 rc::Gen<Masks> masks(const Batch& batch);

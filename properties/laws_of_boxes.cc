@@ -112,6 +112,36 @@ TEST_P(Boxes, DualIsTheOctantPad) {
   });
 }
 
+TEST_P(Boxes, AxesMayBeReordered) {
+  const Subject run = subject();
+  holds("dilation, dual and erosion of S with its axes reordered are theirs [T-4], [T-5]", [&] {
+    const Batch batch = dilated(run, *batches(), {{0, 0, 0}, {2, 2, 2}});
+    const Box box = *boxes_around_zero();
+    const Order order = *orders();
+    const Batch other = reordered(batch, order);
+    RC_ASSERT(dilated(run, other, reordered(box, order)).members ==
+              reordered(dilated(run, batch, box), order).members);
+    RC_ASSERT(eroded(run, other, reordered(box, order)).members ==
+              reordered(eroded(run, batch, box), order).members);
+    RC_ASSERT(run(ask(Op::Dual, other)).members ==
+              reordered(run(ask(Op::Dual, batch)), order).members);
+  });
+}
+
+TEST_P(Boxes, AreMonotone) {
+  const Subject run = subject();
+  holds("of a part of S, dilation, dual and erosion are a part of those of S [T-4], [T-5]", [&] {
+    const Batch batch = dilated(run, *batches(), {{-1, -1, -1}, {2, 2, 2}});
+    // Some of its voxels; and, since that erodes to little, what an erosion leaves of it.
+    const Box box = *boxes_around_zero();
+    for (const Batch& part : {some_of(batch), eroded(run, batch, {{-1, 0, 0}, {0, 0, 1}})}) {
+      RC_ASSERT(contains(dilated(run, batch, box), dilated(run, part, box)));
+      RC_ASSERT(contains(eroded(run, batch, box), eroded(run, part, box)));
+      RC_ASSERT(contains(run(ask(Op::Dual, batch)), run(ask(Op::Dual, part))));
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Boxes, testing::ValuesIn(subjects()), name_of);
 
 }  // namespace

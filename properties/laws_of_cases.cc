@@ -46,6 +46,7 @@ TEST_P(Answers, AreThoseOfTheReference) {
   const Subject run = subject();
   holds("backend = reference on any case that bytes choose [G-9]", [&] {
     const Case question = *cases().as("case");
+    questions().push_back(question);
     RC_ASSERT(judge(question, *reference, run.backend()).outcome != Outcome::Different);
   });
 }

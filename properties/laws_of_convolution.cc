@@ -165,6 +165,31 @@ TEST_P(ConvGrids, AMemberAloneIsTheMemberInItsBatch) {
   });
 }
 
+TEST_P(ConvGrids, AxesMayBeReordered) {
+  const Subject run = subject();
+  holds("with the axes of X, K, S and D reordered the grid is, too [K-1] [K-3] [K-4]", [&] {
+    const Batch source = *batches();
+    const Kernel kernel = *kernels();
+    const Direction direction = *directions();
+    const Order order = *orders();
+    RC_ASSERT(
+        run(ask_grid(reordered(source, order), reordered(kernel, order), direction)).members ==
+        reordered(run(ask_grid(source, kernel, direction)), order).members);
+  });
+}
+
+TEST_P(ConvGrids, AreMonotone) {
+  const Subject run = subject();
+  holds("the grid of a part of X is a part of the grid of X [K-3] [K-4]", [&] {
+    const Batch source = *dense_batches();
+    const Batch part = some_of(source);
+    const Kernel kernel = *kernels();
+    const Direction direction = *directions();
+    RC_ASSERT(
+        contains(run(ask_grid(source, kernel, direction)), run(ask_grid(part, kernel, direction))));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ConvGrids, testing::ValuesIn(subjects()), name_of);
 
 }  // namespace

@@ -104,6 +104,31 @@ TEST_P(Scale, MaskedRefineIsRefineOfThePruned) {
   });
 }
 
+TEST_P(Scale, AxesMayBeReordered) {
+  const Subject run = subject();
+  holds("refine and coarsen of S with its axes reordered are theirs, reordered [T-2], [T-3]", [&] {
+    const Batch batch = *batches();
+    const Triple f = *factors();
+    const Order order = *orders();
+    for (const Op op : {Op::Refine, Op::Coarsen}) {
+      RC_ASSERT(run(ask_scale(op, reordered(batch, order), reordered(f, order))).members ==
+                reordered(run(ask_scale(op, batch, f)), order).members);
+    }
+  });
+}
+
+TEST_P(Scale, AreMonotone) {
+  const Subject run = subject();
+  holds("of a part of S, refine and coarsen are a part of those of S [T-2], [T-3]", [&] {
+    const Batch batch = *batches();
+    const Batch part = some_of(batch);
+    const Triple f = *factors();
+    for (const Op op : {Op::Refine, Op::Coarsen}) {
+      RC_ASSERT(contains(run(ask_scale(op, batch, f)), run(ask_scale(op, part, f))));
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Scale, testing::ValuesIn(subjects()), name_of);
 
 }  // namespace

@@ -106,6 +106,25 @@ TEST_P(Sets, DifferencesAndIntersectionsPart) {
   });
 }
 
+TEST_P(Sets, WhatChangesNothingGivesTheBatch) {
+  const Subject run = subject();
+  holds("a mask of ones, a batch with itself and a view of all members give the batch [T-6] [T-9]",
+        [&] {
+          const Batch batch = *batches();
+          Masks all;
+          Case viewed = ask_two(Op::Merge, batch, batch);
+          viewed.view.emplace();
+          for (const auto& member : batch.members) {
+            viewed.view->push_back(static_cast<std::int64_t>(all.size()));
+            all.emplace_back(member.size(), 1);
+          }
+          RC_ASSERT(run(ask_mask(Op::Prune, batch, all)) == batch);
+          RC_ASSERT(run(ask_two(Op::Merge, batch, batch)) == batch);
+          RC_ASSERT(run(ask_two(Op::Intersect, batch, batch)) == batch);
+          RC_ASSERT(run(viewed) == batch);
+        });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Sets, testing::ValuesIn(subjects()), name_of);
 
 }  // namespace

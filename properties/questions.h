@@ -96,6 +96,33 @@ inline Batch moved(const Batch& batch, const Triple& by) {
   return reference::from_ijk(lists, batch.maps, batch.names);
 }
 
+inline Triple reordered(const Triple& t, const Order& order) {
+  return {t[order[0]], t[order[1]], t[order[2]]};
+}
+inline Voxel reordered(const Voxel& v, const Order& order) {
+  const std::array<std::int32_t, 3> at{v.x, v.y, v.z};
+  return {at[order[0]], at[order[1]], at[order[2]]};
+}
+inline Box reordered(const Box& box, const Order& order) {
+  return {reordered(box.lo, order), reordered(box.hi, order)};
+}
+inline Kernel reordered(const Kernel& k, const Order& order) {
+  return {reordered(k.size, order), reordered(k.stride, order), reordered(k.dilation, order)};
+}
+/// The same batch under other names of its axes; canonical order is made anew.
+inline Batch reordered(const Batch& batch, const Order& order) {
+  std::vector<std::vector<Voxel>> lists = batch.members;
+  for (auto& list : lists) {
+    for (Voxel& v : list) v = reordered(v, order);
+  }
+  return reference::from_ijk(lists, batch.maps, batch.names);
+}
+
+/// Some of the voxels of every member.
+inline Batch some_of(const Batch& batch) {
+  return reference::prune(batch, *masks(batch));
+}
+
 /// Every voxel v becomes -v.
 inline Batch mirrored(const Batch& batch) {
   std::vector<std::vector<Voxel>> lists = batch.members;

@@ -1,6 +1,8 @@
 // Asks a backend through the oracle, and reads whatever it answers as voxels.
 #include "properties/subject.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "oracle/case_text.h"
@@ -8,8 +10,40 @@
 
 namespace leafproof::properties {
 
+std::vector<Case>& questions() {
+  static std::vector<Case> all;
+  return all;
+}
+
+std::string how_to_replay(const std::vector<Case>& asked) {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const char* parameters = std::getenv("RC_PARAMS");
+  std::string lines = std::string("\nto run this again: RC_PARAMS='") +
+                      (parameters == nullptr ? "" : parameters) + "' " + program_invocation_name +
+                      " --gtest_filter='" + test->test_suite_name() + "." + test->name() + "'";
+  for (const Case& question : asked) {
+    try {
+      lines += "\nit asked: leafproof replay '" + write_case_text(question) + "'";
+    } catch (const Error&) {
+      lines += "\nit asked what no text can hold";  // what breaks the promises of case.h
+    }
+  }
+  return lines;
+}
+
+bool in_full(std::size_t inputs) {
+  const rc::detail::TestParams fewest;  // RapidCheck's own
+  return inputs >= static_cast<std::size_t>(fewest.maxSuccess) &&
+         rc::detail::configuration().testParams.maxSize >= fewest.maxSize;
+}
+
+Answer Subject::answer(const Case& question) const {
+  questions().push_back(question);
+  return backend_->answer(question);
+}
+
 Layout Subject::layout(const Case& question) const {
-  const Answer answer = backend_->answer(question);
+  const Answer answer = this->answer(question);
   if (const auto* layout = std::get_if<Layout>(&answer)) return *layout;
   if (const auto* buffer = std::get_if<GridBuffer>(&answer)) return read_layout(*buffer);
   if (const auto* error = std::get_if<Error>(&answer)) throw *error;
@@ -24,8 +58,8 @@ Batch Subject::operator()(const Case& question) const {
 }
 
 template <class Wanted>
-Wanted Subject::answer(const Case& question) const {
-  const Answer answer = backend_->answer(question);
+Wanted Subject::answer_of(const Case& question) const {
+  const Answer answer = this->answer(question);
   if (const auto* wanted = std::get_if<Wanted>(&answer)) return *wanted;
   if (const auto* error = std::get_if<Error>(&answer)) throw *error;
   if (const auto* absent = std::get_if<NotImplemented>(&answer)) {
@@ -35,19 +69,19 @@ Wanted Subject::answer(const Case& question) const {
 }
 
 KernelMap Subject::map(const Case& question) const {
-  return answer<KernelMapAnswer>(question).map;
+  return answer_of<KernelMapAnswer>(question).map;
 }
 
 DenseMap Subject::dense(const Case& question) const {
-  return answer<DenseMapAnswer>(question).map;
+  return answer_of<DenseMapAnswer>(question).map;
 }
 
 std::vector<double> Subject::numbers(const Case& question) const {
-  return answer<NumbersAnswer>(question).array.values;
+  return answer_of<NumbersAnswer>(question).array.values;
 }
 
 Subject::Gradients Subject::gradients(const Case& question) const {
-  const auto found = answer<GradientsAnswer>(question);
+  const auto found = answer_of<GradientsAnswer>(question);
   return {found.features.array.values, found.weights.array.values, found.bias.array.values};
 }
 

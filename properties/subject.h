@@ -36,6 +36,9 @@ class Subject {
 
   const Backend& backend() const { return *backend_; }
 
+  /// Whatever it answers.
+  Answer answer(const Case& question) const;
+
   /// The answer as a layout; a NanoVDB buffer is read without trust. A refusal is thrown as the
   /// Error that it is; "not implemented" fails the law: a backend answers every pass or is not
   /// asked.
@@ -55,7 +58,7 @@ class Subject {
 
  private:
   template <class Wanted>
-  Wanted answer(const Case& question) const;
+  Wanted answer_of(const Case& question) const;
   std::unique_ptr<Backend> backend_;
 };
 
@@ -65,12 +68,36 @@ class Law : public testing::TestWithParam<std::string> {
   Subject subject() const { return Subject(GetParam()); }
 };
 
-/// Checks a law on random input; RapidCheck prints the smallest counter-example and how to replay
-/// it.
+/// The questions that a law asked of its present input.
+std::vector<Case>& questions();
+
+/// Seed, command and the questions asked, as `leafproof replay` takes them.
+std::string how_to_replay(const std::vector<Case>& asked);
+
+/// Whether a law was checked on as much input as RapidCheck draws by default: what is demanded of
+/// all of it together is not demanded of less, such as that of a replay.
+bool in_full(std::size_t inputs);
+
+/// Checks a law on random input. RapidCheck prints the smallest counter-example; below stand the
+/// questions that it asked, and how to replay it.
 template <class Body>
 void holds(const std::string& law, const Body& body) {
+  std::vector<Case> of_failure;  // it shrinks to what fails, so the last to fail is the smallest
+  const auto kept = [&] {
+    questions().clear();
+    try {
+      body();
+    } catch (const rc::detail::CaseResult& result) {
+      if (result.type == rc::detail::CaseResult::Type::Failure) of_failure = questions();
+      throw;
+    } catch (...) {
+      of_failure = questions();
+      throw;
+    }
+  };
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  EXPECT_TRUE(rc::check(std::string(test->name()) + ": " + law, body)) << law;
+  const bool ok = rc::check(std::string(test->name()) + ": " + law, kept);
+  EXPECT_TRUE(ok) << law << how_to_replay(of_failure);
 }
 
 inline std::vector<std::string> subjects() {

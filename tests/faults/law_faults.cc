@@ -94,6 +94,11 @@ const std::vector<Bent>& bent() {
            for (auto& member : c.other->members)
              if (!member.empty()) member.pop_back();
        }},
+      {"law/merge-with-itself-is-none",
+       [](Case& c) {
+         if (c.op == Op::Merge && c.other && c.other->members == c.source.members)
+           c.op = Op::Subtract;
+       }},
       {"law/intersection-is-the-source",
        [](Case& c) {
          if (c.op == Op::Intersect) c.other = c.source;
