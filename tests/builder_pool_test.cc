@@ -1,6 +1,7 @@
 // The pool of results: what it hands out as zeros is zero, whatever was built in it before; results
 // in it have the bytes that they have anywhere; it keeps no more than it may, and ends when its
-// last result does. label: threads
+// last result does.
+// label: threads
 #include <gtest/gtest.h>
 
 #include <algorithm>
