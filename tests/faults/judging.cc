@@ -24,6 +24,7 @@ Killed judged(const Case& question, const std::function<oracle::Answer()>& answe
 
 Killed killed_by(oracle::Verdict verdict, Op op) {
   if (verdict.ok()) return {};
+  verdict = oracle::of_operation(op, std::move(verdict));
   const oracle::Difference none{};
   const oracle::Difference& first = verdict.first ? *verdict.first : none;
   return Kill{verdict.first ? first.what : "not implemented: " + verdict.reason, first.clause,
