@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "oracle/layout_view.h"
 #include "oracle/report_parts.h"
@@ -229,13 +232,18 @@ std::string smallest_text(const Smallest& smallest) {
   return text;
 }
 
-/// How many classes of cases were promised, and which of them is the nearest to being missed.
+/// How many classes of cases were promised, and which of them is the nearest to being missed; and
+/// those that so few cases do not promise and did not meet, by operation and class.
 std::string classes_text(const std::vector<Row>& rows) {
   std::size_t promised = 0;
+  std::set<std::pair<std::string, std::string>> unmet;
   std::int64_t fewest = INT64_MAX;
   std::string of;
   for (const Row& row : rows) {
     promised += row.promised.size();
+    if (row.promised.empty()) continue;
+    for (const auto& [name, cases] : row.classes)
+      if (cases == 0) unmet.emplace(row.operation, name);
     for (const std::string& name : row.promised) {
       const auto it = row.classes.find(name);
       const std::int64_t cases = it == row.classes.end() ? 0 : it->second;
@@ -245,8 +253,13 @@ std::string classes_text(const std::vector<Row>& rows) {
     }
   }
   if (promised == 0) return "";
-  return fmt::format("classes of cases: {} promised; the fewest cases: {}.\n", promised,
-                     printable(of));
+  std::string text = fmt::format("classes of cases: {} promised; the fewest cases: {}.\n", promised,
+                                 printable(of));
+  if (!unmet.empty())
+    text +=
+        fmt::format("Not promised, and met by no case: {} more; a higher --level promises them.\n",
+                    unmet.size());
+  return text;
 }
 
 }  // namespace
