@@ -93,9 +93,9 @@ Case question_of(const Item& item, std::uint64_t seed) {
 /// Every third generated case is asked right after another question, which differs from it in one
 /// thing; all things that it has take turns. Not the first cases: what is wrong by itself is shown
 /// by one that is asked alone.
-std::optional<Change> asked_after(const Item& item, const Case& question) {
+std::optional<Change> asked_after(const Item& item, const Case& question, bool sequences) {
   constexpr std::uint64_t kOneIn = 3, kFirst = 30;
-  if (item.pass != nullptr || item.listed != nullptr) return {};
+  if (!sequences || item.pass != nullptr || item.listed != nullptr) return {};
   if (item.number < kFirst || item.number % kOneIn != 0) return {};
   std::vector<Change> possible;
   for (const Change change : changes())
@@ -104,10 +104,10 @@ std::optional<Change> asked_after(const Item& item, const Case& question) {
   return possible[item.number / kOneIn % possible.size()];
 }
 
-Slot run(const Item& item, std::uint64_t seed, const Backend& reference,
+Slot run(const Item& item, const VerifyOptions& options, const Backend& reference,
          const std::vector<const Backend*>& backends) {
-  const Case question = question_of(item, seed);
-  const std::optional<Change> after = asked_after(item, question);
+  const Case question = question_of(item, options.seed);
+  const std::optional<Change> after = asked_after(item, question, options.sequences);
   Slot slot;
   slot.case_id = question.id;
   const Standard expected(question, reference);
@@ -197,7 +197,7 @@ std::vector<Slot> run_some(const std::vector<Item>& items, std::size_t begin, st
       const std::size_t i = next++;
       if (i >= end) break;
       try {
-        slots[i - begin] = run(items[i], options.seed, reference, backends);
+        slots[i - begin] = run(items[i], options, reference, backends);
         if (options.fail_fast && slots[i - begin].differs()) next = end;
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -259,7 +259,7 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   const Case question = question_of(item, options.seed);
   failure.operation = to_string(item.op);
   failure.backend = backend.name();
-  const std::optional<Change> after = asked_after(item, question);
+  const std::optional<Change> after = asked_after(item, question, options.sequences);
   const AfterAnother candidate(backend, after);
   failure.case_id = fmt::format(
       "{} ({}{})", question.id, question.comment,

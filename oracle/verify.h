@@ -56,6 +56,7 @@ struct VerifyOptions {
   } shard;
   std::optional<double> seconds;     // begin no case after so many; what is left out is noted
   std::function<double()> clock;     // tells `seconds`, from any thread; empty: the machine's
+  bool sequences = true;             // ask some cases after others; not of answers given before
   bool fail_fast = false;            // begin none after the first difference; likewise
   std::int64_t shrink_tries = 1500;  // on the first failure of a row; 0: it is not shrunk
   std::string version;               // of the program, for the report

@@ -70,9 +70,9 @@ TEST(AnswerText, VoxelsAreJudgedInOrderUnlessTheyHaveTheirOwn) {
   EXPECT_EQ(first_of(refine, "answer1 grid voxels=[7,0,0;1,0,0;6,0,0;0,0,0][]"),
             "G-2 the order of voxels");
   EXPECT_EQ(first_of(refine, "answer1 grid order=own voxels=[7,0,0;1,0,0;6,0,0][]"),
-            "T a missing voxel");
+            "T-2 a missing voxel");
   EXPECT_EQ(first_of(refine, "answer1 grid order=own voxels=[7,0,0;1,0,0;6,0,0;0,0,0;2,0,0][]"),
-            "T an extra voxel");
+            "T-2 an extra voxel");
   EXPECT_EQ(first_of(refine, "answer1 grid voxels=[0,0,0;1,0,0;6,0,0;7,0,0][] order=canonical"),
             "equal");
   const Verdict twice =
@@ -84,7 +84,7 @@ TEST(AnswerText, VoxelsAreJudgedInOrderUnlessTheyHaveTheirOwn) {
   EXPECT_EQ(first_of(refine, "answer1 grid voxels=[0,0,0;1,0,0;6,0,0;7,0,0]"),
             "L-2 number of members");
   EXPECT_EQ(first_of(refine, "answer1 grid voxels=[][0,0,0;1,0,0;6,0,0;7,0,0]"),
-            "T a missing voxel");
+            "T-2 a missing voxel");
   // Maps of a pass are not judged [G-9], those of from_points are; and maps alone are no grid.
   EXPECT_EQ(
       first_of(refine,

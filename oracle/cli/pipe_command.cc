@@ -122,6 +122,7 @@ int ver(const VerOptions& options) {
     const FileBytes bytes = read_file({"read skips", options.skips});
     verify_options.skips = read_skips(as_text(bytes.bytes), options.skips.string());
   }
+  verify_options.sequences = false;  // the answers were given before
   std::vector<Awaited> awaited;
   if (!options.cases.empty()) {
     verify_options.listed = read_cases(options.cases, awaited);
