@@ -17,6 +17,7 @@
 #include "oracle/judge.h"
 #include "oracle/layout_view.h"
 #include "oracle/nanovdb_format.h"
+#include "oracle/sequence.h"
 #include "tests/faults/judging.h"
 #include "tests/faults/plain.h"
 #include "tests/faults/plain_lattice.h"
@@ -74,25 +75,6 @@ class Cache {
   Fault fault_;
   std::map<Key, Answer> answers_;
 };
-
-/// The same question with one thing changed, five times.
-std::vector<Case> neighbours_of(const Case& c) {
-  std::vector<Case> all(5, c);
-  auto& size = all[0].kernel.size[0];
-  size += size > 1 ? -1 : 1;
-  auto& stride = all[1].kernel.stride[1];
-  stride += stride > 1 ? -1 : 1;
-  auto& dilation = all[2].kernel.dilation[2];
-  dilation += dilation > 1 ? -1 : 1;
-  all[3].direction = c.direction == Direction::Forward ? Direction::Transposed : Direction::Forward;
-  for (auto& member : all[4].source.members) {
-    const bool room = std::all_of(member.begin(), member.end(),
-                                  [](const Voxel& v) { return v.x <= INT32_MAX - 1; });
-    for (Voxel& v : member) v.x += room ? 1 : 0;  // as many voxels, others
-    sort_unique(Fault::None, member);
-  }
-  return all;
-}
 
 /// The value masks of the nodes of one level of a layout's only grid, as they are written.
 struct ValueMasks {
@@ -265,7 +247,10 @@ Killed by_calls(const Case& question, Fault fault) {
   if (question.view)
     return {};  // whose members decide too; the second implementation's key does not
   Cache cache(fault);
-  for (const Case& other : neighbours_of(question)) cache.get(other);
+  using oracle::Change;
+  for (const Change change :
+       {Change::KernelSize, Change::Stride, Change::Dilation, Change::Direction, Change::Voxels})
+    if (oracle::has(question, change)) cache.get(oracle::changed(question, change));
   return judged(question, [&] { return cache.get(question); });
 }
 
