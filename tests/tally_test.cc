@@ -126,6 +126,16 @@ TEST(Tally, TheTextAndThePageOfMergedPartsAreThoseOfOneProcess) {
   EXPECT_EQ(text(merged({kept(part_of(1, 2)), kept(part_of(2, 2))})), text(part_of(1, 1)));
 }
 
+TEST(Tally, SkipsComeBackAndBelongToTheSweep) {
+  VerifyOptions skipping = options();
+  skipping.skips = {{Op::Merge, "faulty", "no merge here"}};
+  const Tally one = part_of(1, 2, skipping), two = part_of(2, 2, skipping);
+  EXPECT_EQ(write_tally(kept(one)), write_tally(one));
+  EXPECT_EQ(without_times(merged({kept(one), kept(two)})), without_times(part_of(1, 1, skipping)));
+  const std::string refusal = refusal_of([&] { merged({one, part_of(2, 2)}); });
+  EXPECT_NE(refusal.find("skips: merge@faulty no merge here and "), std::string::npos) << refusal;
+}
+
 TEST(Tally, MorePartsThanCasesLeaveSomeEmpty) {
   VerifyOptions few = options();
   few.cases = 2;
