@@ -73,7 +73,10 @@ Verdict verdict_of_exception(const std::exception& error) {
 }
 
 Verdict judge(const Case& question, const Backend& reference, const Backend& backend) {
-  const Standard standard(question, reference);
+  return judge(Standard(question, reference), question, backend);
+}
+
+Verdict judge(const Standard& standard, const Case& question, const Backend& backend) {
   try {
     return standard.judge(backend.answer(question));
   } catch (const std::exception& error) {

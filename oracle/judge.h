@@ -40,6 +40,9 @@ class Standard {
 /// The verdict of a backend that threw instead of answering.
 Verdict verdict_of_exception(const std::exception& error);
 
+/// Asks the candidate and judges. What it throws is a verdict.
+Verdict judge(const Standard& standard, const Case& question, const Backend& backend);
+
 /// Asks both and judges. What the reference throws is thrown on; what the backend throws is a
 /// verdict.
 Verdict judge(const Case& question, const Backend& reference, const Backend& backend);

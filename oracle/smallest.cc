@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <utility>
 
 #include "oracle/case_text.h"
 #include "oracle/judge.h"
@@ -79,24 +80,25 @@ TEST(Leafproof, {}On{}) {{
                      camel(short_name(backend)), write_case_text(question), quoted(backend), asked);
 }
 
-Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
-                     std::int64_t most_tries, std::optional<Change> after) {
+std::optional<Smallest> smallest_of(const Case& question, const Backend& reference,
+                                    const Backend& backend, std::int64_t most_tries,
+                                    std::optional<Change> after) {
   const AfterAnother candidate(backend, after);
   const bool refused = Standard(question, reference).error() != nullptr;
+  Smallest smallest;  // its verdict is that of the last to fail, which is the smallest
   const auto fails = [&](const Case& c) {
-    return judge(c, reference, candidate).outcome == Outcome::Different &&
-           (Standard(c, reference).error() != nullptr) == refused;
+    const Standard standard(c, reference);
+    if ((standard.error() != nullptr) != refused) return false;
+    Verdict verdict = judge(standard, c, candidate);
+    if (verdict.outcome != Outcome::Different) return false;
+    smallest.verdict = std::move(verdict);
+    return true;
   };
-  Shrunk shrunk;
-  if (fails(question))
-    shrunk = shrink(question, fails, most_tries);
-  else
-    shrunk.question = question;  // it does not differ again
+  if (!fails(question)) return {};
+  Shrunk shrunk = shrink(question, fails, most_tries);
   Case& c = shrunk.question;
-  Smallest smallest;
   smallest.tries = shrunk.tries;
   smallest.finished = shrunk.finished;
-  smallest.verdict = judge(c, reference, candidate);
   smallest.text = written([&] { return write_case_text(c); });
   smallest.replay = written([&] { return replay_line(c, backend.name(), after); });
   smallest.test = written([&] { return google_test(c, backend.name(), after); });

@@ -13,11 +13,13 @@
 namespace leafproof::oracle {
 
 /// Shrinks a case on which the backend differs from the reference, and writes it down. The case may
-/// come out different in another way than at the start, but a refusal stays one and a result too;
-/// its verdict is equal only where the backend did not differ again. Deterministic for backends
-/// that are; at most `most_tries` cases are judged. `after`: each is asked after such another.
-Smallest smallest_of(const Case& question, const Backend& reference, const Backend& backend,
-                     std::int64_t most_tries, std::optional<Change> after = {});
+/// come out different in another way than at the start, but a refusal stays one and a result too.
+/// Nothing where the backend does not differ again, by chance or by what it keeps from earlier
+/// calls. Deterministic for backends that are; at most `most_tries` cases are judged. `after`: each
+/// is asked after such another.
+std::optional<Smallest> smallest_of(const Case& question, const Backend& reference,
+                                    const Backend& backend, std::int64_t most_tries,
+                                    std::optional<Change> after = {});
 
 /// The shell line that judges a case again.
 std::string replay_line(const Case& question, std::string_view backend,

@@ -279,10 +279,8 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   std::int64_t tries = first_of_row ? options.shrink_tries : 0;
   if (failure.verdict.hung) tries = std::min(tries, kTriesOfHangs);
   if (tries == 0) return failure;
-  Smallest smallest = smallest_of(question, reference, backend, tries, after);
-  if (smallest.verdict.outcome == Outcome::Different)
-    failure.smallest = std::move(smallest);
-  else  // what is equal is no example of a difference
+  failure.smallest = smallest_of(question, reference, backend, tries, after);
+  if (!failure.smallest)
     failure.case_id +=
         "; it did not differ when it was asked again: by chance, or by what the backend keeps from "
         "earlier calls";

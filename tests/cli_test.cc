@@ -792,6 +792,16 @@ TEST_F(Cli, WhatIsMadeSmallerSaysOfWhat) {
   }
 }
 
+TEST_F(Cli, WhatDoesNotDifferAgainIsNotMadeSmaller) {
+  const std::string once = "python3 '" LEAFPROOF_SOURCE_DIR "/tests/rogue_backend.py' wrong 1";
+  const Result r = run({"replay", "case1 from_ijk source=[1,2,3]", "--backend", once, "--shrink"});
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_NE(r.out.find("no smaller one was sought: it did not differ when it was asked again"),
+            r.out.npos)
+      << r.out;
+  EXPECT_EQ(r.out.find("replay:"), r.out.npos) << r.out;
+}
+
 // The script of a checkout lists all that it knows; the program sends there what is not its own.
 TEST_F(Cli, TheScriptOfACheckoutListsItsCommands) {
   const fs::path script = fs::path(LEAFPROOF_SOURCE_DIR) / "leafproof";

@@ -32,6 +32,8 @@ for count, line in enumerate(sys.stdin, 1):
             reply = reply[len(number) + 1:]
         elif how == "malformed":
             reply = f"{number} answer1 grid voxels=[1,2]\n"
+        elif how == "wrong":
+            reply = f"{number} answer1 grid order=own voxels=[7,7,7]\n"
         elif how == "twice":
             reply += reply
         elif how == "close":

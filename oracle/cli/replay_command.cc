@@ -122,8 +122,12 @@ Result replayed(const Case& question, const Backend& reference, const Backend& b
   return result;
 }
 
-void print(const Result& result) {
+void print(const Result& result, bool shrinks) {
   fmt::print("{}: {}", result.backend, text_verdict(result.verdict));
+  if (shrinks && !result.smallest && result.verdict.outcome == Outcome::Different)
+    fmt::print(
+        "\nno smaller one was sought: it did not differ when it was asked again: by chance, or by "
+        "what the backend keeps from earlier calls\n");
   if (!result.smallest) return;
   const Smallest& s = *result.smallest;
   fmt::print("\nsmallest ({} tries{}):\n{}\n{}: {}\nreplay: {}\n\n{}\n{}\n", s.tries,
@@ -167,7 +171,7 @@ int replay(const ReplayOptions& options) {
     if (options.json)
       results.push_back(json_of(result));
     else
-      print(result);
+      print(result, options.shrink);
   }
   if (options.json) std::cout << results.dump(2) << "\n";
   return passes ? kEqual : kDifferent;
