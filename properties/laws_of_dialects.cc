@@ -51,10 +51,16 @@ Layer draw_layer(const Dialect& dialect) {
   return layer;
 }
 
-Asked draw() {
-  const Dialect& chosen = dialect(*rc::gen::elementOf(dialect_names()));
-  return {chosen, draw_layer(chosen)};
-}
+/// The laws of every dialect.
+class Dialects : public DialectLaw {
+ protected:
+  static Asked draw() {
+    const Dialect& chosen = dialect(*rc::gen::elementOf(dialect_names()));
+    return {chosen, draw_layer(chosen)};
+  }
+};
+/// Each of one.
+class DialectsThatAreOurs : public DialectLaw {};
 
 bool boxed(const Dialect& dialect) {
   return dialect.facts().name == "spconv" || dialect.facts().name == "dense";
@@ -85,7 +91,7 @@ bool of_coarse_source(Kind kind) {
   return kind == Kind::Transposed || kind == Kind::Inverse;
 }
 
-TEST(Dialects, CoordinatesComeBack) {
+TEST_P(Dialects, CoordinatesComeBack) {
   holds("voxels as rows and back are the same batch, in whatever order the rows stand [X]", [] {
     const auto [dialect, layer] = draw();
     Batch batch = *batches();
@@ -107,7 +113,7 @@ TEST(Dialects, CoordinatesComeBack) {
   });
 }
 
-TEST(Dialects, TriplesComeBack) {
+TEST_P(Dialects, TriplesComeBack) {
   holds("an order of axes and back [X]", [] {
     const auto [dialect, layer] = draw();
     const Triple t = *translations();
@@ -116,7 +122,7 @@ TEST(Dialects, TriplesComeBack) {
   });
 }
 
-TEST(Dialects, EveryTapIsNumberedOnce) {
+TEST_P(Dialects, EveryTapIsNumberedOnce) {
   holds("the taps are all of 0 <= t < K, each once, and each looks elsewhere [K-2] [X]", [] {
     const auto [dialect, layer] = draw();
     const auto taps = dialect.taps(layer);
@@ -135,7 +141,7 @@ TEST(Dialects, EveryTapIsNumberedOnce) {
   });
 }
 
-TEST(Dialects, WeightsComeBack) {
+TEST_P(Dialects, WeightsComeBack) {
   holds("weights of any shape and form go there and come back, both ways round [V-1] [X]", [] {
     const auto [dialect, layer] = draw();
     const std::int64_t cout = *rc::gen::inRange(0, 5), cin = *rc::gen::inRange(0, 5);
@@ -163,7 +169,7 @@ void give_shape(const Dialect& dialect, Layer& layer) {
   if (boxed(dialect)) layer.shape = drawn(14, 18);
 }
 
-TEST(Dialects, AMapHoldsEveryPairOfItsRelationOnce) {
+TEST_P(Dialects, AMapHoldsEveryPairOfItsRelationOnce) {
   std::size_t pairs = 0, inputs = 0;
   holds("of all source rows, target rows and taps: fine = step * coarse + offset [X]", [&] {
     auto [dialect, layer] = draw();
@@ -242,7 +248,7 @@ Kernel any_kernel(bool dilated) {
   return kernel;
 }
 
-TEST(DialectsThatAreOurs, Fvdb) {
+TEST_P(DialectsThatAreOurs, Fvdb) {
   holds("fvdb: the whole relation at D = 1, both directions and submanifold [K-1] [X]", [] {
     const Dialect& fvdb = dialect("fvdb");
     Kernel kernel = any_kernel(/*dilated=*/false);
@@ -253,7 +259,7 @@ TEST(DialectsThatAreOurs, Fvdb) {
   });
 }
 
-TEST(DialectsThatAreOurs, Spconv) {
+TEST_P(DialectsThatAreOurs, Spconv) {
   holds("spconv: pad = P, and a shape that crops nothing [K-1] [X]", [] {
     const Dialect& spconv = dialect("spconv");
     Kernel kernel = any_kernel(/*dilated=*/true);
@@ -268,7 +274,7 @@ TEST(DialectsThatAreOurs, Spconv) {
   });
 }
 
-TEST(DialectsThatAreOurs, Dense) {
+TEST_P(DialectsThatAreOurs, Dense) {
   holds("dense: pad = P, and a box that crops nothing [K-1] [X]", [] {
     const Dialect& dense = dialect("dense");
     const Kernel kernel = any_kernel(/*dilated=*/true);
@@ -278,7 +284,7 @@ TEST(DialectsThatAreOurs, Dense) {
   });
 }
 
-TEST(DialectsThatAreOurs, Minkowski) {
+TEST_P(DialectsThatAreOurs, Minkowski) {
   holds("minkowski: odd K, onto the rows that it makes; generative ones are all of ours [X]", [] {
     const Dialect& minkowski = dialect("minkowski");
     Kernel kernel = any_kernel(/*dilated=*/true);
@@ -291,7 +297,7 @@ TEST(DialectsThatAreOurs, Minkowski) {
   });
 }
 
-TEST(DialectsThatAreOurs, MlxLattice) {
+TEST_P(DialectsThatAreOurs, MlxLattice) {
   holds("mlx-lattice: odd K at pad 0, even K at pad = P; generative ones are all of ours [X]", [] {
     const Dialect& lattice = dialect("mlx-lattice");
     Kernel kernel = any_kernel(/*dilated=*/true);
@@ -305,7 +311,7 @@ TEST(DialectsThatAreOurs, MlxLattice) {
   });
 }
 
-TEST(DialectsThatAreOurs, TorchSparse) {
+TEST_P(DialectsThatAreOurs, TorchSparse) {
   holds("torchsparse: at D = 1 and pad = P, onto the rows that it makes [X]", [] {
     const Dialect& chosen = dialect(*rc::gen::element<std::string>(
         "torchsparse", "torchsparse-hashmap", "torchsparse-minkowski"));
@@ -317,7 +323,7 @@ TEST(DialectsThatAreOurs, TorchSparse) {
   });
 }
 
-TEST(DialectsThatAreOurs, Lato) {
+TEST_P(DialectsThatAreOurs, Lato) {
   holds("lato: the submanifold map [M-5] [X]", [] {
     const Dialect& lato = dialect("lato");
     Kernel kernel;
@@ -325,6 +331,10 @@ TEST(DialectsThatAreOurs, Lato) {
     is_ours(lato, layer_of(lato, kernel, Kind::Submanifold), kernel, *dense_batches(), false);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Conversions, Dialects, testing::ValuesIn(asked().dialect_sets), name_of);
+INSTANTIATE_TEST_SUITE_P(Conversions, DialectsThatAreOurs, testing::ValuesIn(asked().dialect_sets),
+                         name_of);
 
 }  // namespace
 }  // namespace leafproof::properties

@@ -241,7 +241,7 @@ TEST_P(Maps, SolidBoxesHaveAsManyPairsAsTheyShould) {
     }
     const Batch box = reference::from_ijk({solid(low, sides)});
     const auto pairs = [&](const KernelMap& map, std::int64_t tap) {
-      return map.offsets[at(tap + 1)] - map.offsets[at(tap)];
+      return map.offsets.at(at(tap + 1)) - map.offsets.at(at(tap));
     };
     // The sides are multiples of S: each tap takes one residue on each axis.
     const KernelMap forward = run.map(ask_conv(Op::KernelMap, box, kernel));
@@ -345,7 +345,7 @@ TEST_P(Maps, TheDenseFormHoldsTheSamePairs) {
     std::vector<std::int64_t> index(at(dense.taps * dense.rows), -1);
     for (std::size_t t = 0; t + 1 < map.offsets.size(); ++t) {
       for (auto i = map.offsets[t]; i < map.offsets[t + 1]; ++i) {
-        index[t * at(dense.rows) + at(map.scatter[at(i)])] = map.gather[at(i)];
+        index.at(t * at(dense.rows) + at(map.scatter[at(i)])) = map.gather[at(i)];
       }
     }
     RC_ASSERT(dense.index == index);

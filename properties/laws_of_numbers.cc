@@ -23,13 +23,13 @@ std::size_t at(std::int64_t i) {
 double dot(const List& a, const List& b) {
   RC_ASSERT(a.size() == b.size());
   double sum = 0;  // of whole numbers far below 2^53
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b.at(i);
   return sum;
 }
 
 List plus(const List& a, double factor, const List& b) {
   List sums = a;
-  for (std::size_t i = 0; i < a.size(); ++i) sums[i] += factor * b[i];
+  for (std::size_t i = 0; i < a.size(); ++i) sums[i] += factor * b.at(i);
   return sums;
 }
 
@@ -154,8 +154,8 @@ TEST_P(Numbers, OnesCountThePairs) {
         const auto tap = *rc::gen::inRange<std::size_t>(0, s.weights());
         List only(s.weights(), 0), gathered(s.outputs(), 0);
         only[tap] = 1;
-        for (auto i = map.offsets[tap]; i < map.offsets[tap + 1]; ++i) {
-          gathered[at(map.scatter[at(i)])] = x[at(map.gather[at(i)])];
+        for (auto i = map.offsets.at(tap); i < map.offsets.at(tap + 1); ++i) {
+          gathered.at(at(map.scatter[at(i)])) = x.at(at(map.gather[at(i)]));
         }
         RC_ASSERT(run.numbers(s.ask(Op::Convolution, type, x, only)) == gathered);
       });
@@ -180,13 +180,13 @@ TEST_P(Numbers, WhatIsNotFiniteReachesTheRowsJoinedToIt) {
           std::vector<bool> joined(at(rows_of(s.target)));
           const KernelMap map = run.map(s.ask_map());
           for (std::size_t i = 0; i < map.gather.size(); ++i) {
-            if (map.gather[i] == row) joined[at(map.scatter[i])] = true;
+            if (map.gather[i] == row) joined.at(at(map.scatter[i])) = true;
           }
           for (std::size_t i = 0; i < out.size(); ++i) {
-            if (joined[i / at(s.cout)]) {
+            if (joined.at(i / at(s.cout))) {
               RC_ASSERT(!std::isfinite(out[i]));
             } else {
-              RC_ASSERT(out[i] == clean[i]);
+              RC_ASSERT(out[i] == clean.at(i));
             }
           }
         });
@@ -206,11 +206,11 @@ TEST_P(Numbers, ABiasIsAddedToEveryRow) {
     question.operands.bias = reference::Array{{s.cout}, bias};
     const List with = run.numbers(question);
     for (std::size_t i = 0; i < with.size(); ++i) {
-      RC_ASSERT(with[i] == without[i] + bias[i % at(s.cout)]);
+      RC_ASSERT(with[i] == without.at(i) + bias[i % at(s.cout)]);
     }
     const auto degrees = reference::target_coverage(run.map(s.ask_map())).degrees;
     for (std::size_t i = 0; i < with.size(); ++i) {
-      if (degrees[i / at(s.cout)] == 0) RC_ASSERT(with[i] == bias[i % at(s.cout)]);
+      if (degrees.at(i / at(s.cout)) == 0) RC_ASSERT(with[i] == bias[i % at(s.cout)]);
     }
   });
 }
@@ -224,6 +224,7 @@ TEST_P(Numbers, AMemberAloneIsTheMemberInItsBatch) {
     for (double& number : w) number /= 7;
     const auto members = *selections(s.source.size());
     const auto rows = [&](const Batch& batch, const List& all, std::int64_t width) {
+      RC_ASSERT(all.size() == at(rows_of(batch) * width));
       std::vector<List> of_member;
       auto begin = all.begin();
       for (const auto& member : batch.members) {

@@ -1,6 +1,7 @@
 // Asks a backend through the oracle, and reads whatever it answers as voxels.
 #include "properties/subject.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
@@ -68,12 +69,35 @@ Wanted Subject::answer_of(const Case& question) const {
   throw std::runtime_error("an answer of another kind");
 }
 
+namespace {
+
+/// Whether the offsets delimit the pairs, and every pair's rows are there.
+bool leads_nowhere_else(const KernelMap& map) {
+  const auto pairs = static_cast<std::int64_t>(map.gather.size());
+  const auto within = [](std::int64_t rows) {
+    return [rows](std::int64_t row) { return row >= 0 && row < rows; };
+  };
+  return map.scatter.size() == map.gather.size() && !map.offsets.empty() &&
+         map.offsets.front() == 0 && map.offsets.back() == pairs &&
+         std::ranges::is_sorted(map.offsets) &&
+         std::ranges::all_of(map.gather, within(map.source_rows)) &&
+         std::ranges::all_of(map.scatter, within(map.target_rows));
+}
+
+}  // namespace
+
 KernelMap Subject::map(const Case& question) const {
-  return answer_of<KernelMapAnswer>(question).map;
+  KernelMap map = answer_of<KernelMapAnswer>(question).map;
+  if (!leads_nowhere_else(map)) throw std::runtime_error("a map of rows that are not there [M-2]");
+  return map;
 }
 
 DenseMap Subject::dense(const Case& question) const {
-  return answer_of<DenseMapAnswer>(question).map;
+  DenseMap map = answer_of<DenseMapAnswer>(question).map;
+  if (map.taps < 0 || map.rows < 0 ||
+      static_cast<std::int64_t>(map.index.size()) != map.taps * map.rows)
+    throw std::runtime_error("a dense map of another size [M-4]");
+  return map;
 }
 
 std::vector<double> Subject::numbers(const Case& question) const {
@@ -90,8 +114,13 @@ Subjects& asked() {
     std::vector<std::string> names = backend_names();
     std::erase(names, "brute_force");
     std::erase(names, "host");
-    return Subjects{names, [](const std::string& name) { return make_backend(name); },
-                    [](const Case& written) { return read_case_text(write_case_text(written)); }};
+    return Subjects{names,
+                    [](const std::string& name) { return make_backend(name); },
+                    [](const Case& written) { return read_case_text(write_case_text(written)); },
+                    {"ours"},
+                    [](const std::string&, std::string_view name) -> const dialects::Dialect& {
+                      return dialects::dialect(name);
+                    }};
   }();
   return subjects;
 }

@@ -1,4 +1,5 @@
-// What the laws are asked of: one backend, as a function from a question to a batch.
+// What the laws are asked of: one backend, as a function from a question to a batch; or one set of
+// dialects.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "oracle/backend.h"
+#include "oracle/dialects/dialect.h"
 
 namespace leafproof::properties {
 
@@ -24,9 +26,13 @@ struct Subjects {
   std::vector<std::string> names;
   std::function<std::unique_ptr<Backend>(const std::string& name)> make;
   std::function<Case(const Case&)> through_text;  // a case written as text and read back
+  /// Sets of the dialects, and a dialect of such a set.
+  std::vector<std::string> dialect_sets;
+  std::function<const dialects::Dialect&(const std::string& set, std::string_view name)> dialect;
 };
 /// At first the backends that laws are asked of: all but brute_force, whose small box cannot hold
-/// them, and host, which is host-mask or host-sort under the name that users give it.
+/// them, and host, which is host-mask or host-sort under the name that users give it; and the one
+/// set of dialects that there is.
 Subjects& asked();
 
 class Subject {
@@ -47,7 +53,8 @@ class Subject {
   /// The same as voxels, maps and names.
   Batch operator()(const Case& question) const;
 
-  /// The answers of convolution, likewise.
+  /// The answers of convolution, likewise. A map that leads outside itself fails the law, which
+  /// would follow it there.
   KernelMap map(const Case& question) const;
   DenseMap dense(const Case& question) const;
   std::vector<double> numbers(const Case& question) const;
@@ -66,6 +73,14 @@ class Subject {
 class Law : public testing::TestWithParam<std::string> {
  protected:
   Subject subject() const { return Subject(GetParam()); }
+};
+
+/// A test of a law of dialects; its parameter is the name of their set.
+class DialectLaw : public testing::TestWithParam<std::string> {
+ protected:
+  static const dialects::Dialect& dialect(std::string_view name) {
+    return asked().dialect(GetParam(), name);
+  }
 };
 
 /// The questions that a law asked of its present input.

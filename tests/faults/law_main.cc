@@ -1,4 +1,5 @@
-// The laws (properties/) asked of faulty backends; a law that is broken has killed the fault.
+// The laws (properties/) asked of faulty backends and dialects; a law that is broken has killed the
+// fault.
 //   leafproof_law_faults --gtest_filter='*Scale.CoarsensCompose/floor_as_trunc'
 // Options are GoogleTest's; the seed is the laws' own, unless RC_PARAMS names another.
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 
 #include "oracle/case_text.h"
 #include "properties/subject.h"
+#include "tests/faults/dialect_faults.h"
 #include "tests/faults/law_faults.h"
 
 int main(int argc, char** argv) {
@@ -20,6 +22,8 @@ int main(int argc, char** argv) {
     forgotten.view.reset();
     return forgotten;
   };
+  asked.dialect_sets = faults::dialect_faults();
+  asked.dialect = faults::dialect_with_fault;
   setenv("RC_PARAMS", "seed=20261129 noshrink=1", 0);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
