@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "reference/canonical_order.h"
+#include "reference/conv_support.h"
+#include "reference/error.h"
 
 namespace leafproof::oracle {
 namespace {
@@ -279,6 +281,35 @@ void exchange_axes(Case& c, std::size_t a, std::size_t b) {
   }
   for (Triple* t : {&c.factor, &c.lo, &c.hi, &k.size, &k.stride, &k.dilation})
     std::swap((*t)[a], (*t)[b]);
+}
+
+std::optional<std::int64_t> complete_rows(const Case& c) {
+  Case whole = c;
+  resolve_view(whole);
+  if (whole.view) return {};
+  try {
+    std::int64_t rows = 0;
+    for (const auto& member :
+         reference::complete_target(whole.source, c.kernel, c.direction).members)
+      rows += static_cast<std::int64_t>(member.size());
+    return rows;
+  } catch (const reference::Error&) {
+    return {};
+  }
+}
+
+bool has_fitting_gradient(const Case& c) {
+  if (c.op != Op::ConvolutionGradients || c.target || !c.operands.grad_output) return false;
+  const auto rows = complete_rows(c);
+  return rows && fits(*c.operands.grad_output, {*rows, -1});
+}
+
+void fit_gradient(Case& c) {
+  const auto rows = complete_rows(c);
+  if (!rows) return;
+  Array& gradient = *c.operands.grad_output;
+  gradient.shape[0] = *rows;
+  gradient.values.resize(static_cast<std::size_t>(*rows * gradient.shape[1]), 1.);
 }
 
 void drop_channel(Case& c, bool in, std::int64_t channel) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "oracle/case.h"
 
@@ -46,6 +48,16 @@ void cut_kernel(Case& c, std::size_t axis, std::int64_t size, bool keep_first);
 
 /// Two axes change places, in voxels, points, maps, parameters and weights.
 void exchange_axes(Case& c, std::size_t a, std::size_t b);
+
+/// The rows of the complete target [K-6] of the members that are read; none where there is no such
+/// target. Cost: that of making it.
+std::optional<std::int64_t> complete_rows(const Case& c);
+
+/// After an edit of a case in which the gradient of a complete target had its rows: it has them
+/// again, the first ones as they were.
+void fit_gradient(Case& c);
+/// Whether there is one, and it has them.
+bool has_fitting_gradient(const Case& c);
 
 /// One channel in (Cin) or out (Cout) less, where there is more than one.
 void drop_channel(Case& c, bool in, std::int64_t channel);

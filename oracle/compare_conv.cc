@@ -111,11 +111,12 @@ class Tap {
     }
     ++tally_.extra;
     if (!is_first()) return;
+    const auto& rows = source ? context_.sources : context_.targets;
     const std::string given = fmt::format("{}, in pair {}", source ? gather : scatter, position);
     note({.clause = "E-2",
           .what = fmt::format("a {} row out of range", source ? "source" : "target"),
           .expected =
-              fmt::format("0 ... {}", (source ? context_.sources : context_.targets).size() - 1),
+              rows.empty() ? "no row of it: it has none" : fmt::format("0 ... {}", rows.size() - 1),
           .actual = given},
          given);
   }

@@ -64,7 +64,11 @@ void draw_refine_factor(Case& c, ChoiceSource& r, bool safe) {
       r, [&] { return r.pick<std::int64_t>({1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 64}); });
   if (safe) c.factor = per_axis(r, [&] { return r.between(1, 5); });
   if (!safe && r.one_in(10))
-    c.factor = {r.pick<std::int64_t>({127, 128, 129, 256, 513, 1000, 1024, 1024}), 2, 1};
+    c.factor = {r.pick<std::int64_t>({127, 128, 129, 256, 513, 1000, 1024, 1024, 65, 66}),
+                r.pick<std::int64_t>({2, 2, 2, 25, 33}), 1};
+  if (!safe && r.one_in(12)) c.factor = {c.factor[0], 1, 1};
+  if (!safe && r.one_in(12)) c.factor = {r.between(1, 2), 1, 1};
+  std::swap(c.factor[1], c.factor[static_cast<std::size_t>(r.between(1, 2))]);
   std::swap(c.factor[0], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
   std::int64_t most = 4096;
   if (!safe && r.one_in(32)) {  // one voxel becomes as many as a leaf's or a node's counts overflow
@@ -91,6 +95,10 @@ void draw_coarsen_factor(Case& c, ChoiceSource& r, bool safe) {
     c.factor[static_cast<std::size_t>(r.between(0, 2))] =
         r.pick<std::int64_t>({4096, std::int64_t{1} << 20, kMaxVoxel, kMaxVoxel + 1, kMaxVoxel + 2,
                               std::int64_t{1} << 40, kMax64});
+  if (r.one_in(10)) {  // of one axis alone
+    c.factor = {c.factor[0], 1, 1};
+    std::swap(c.factor[0], c.factor[static_cast<std::size_t>(r.between(0, 2))]);
+  }
 }
 
 void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
@@ -132,6 +140,10 @@ void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
       }
       const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
       c.hi[axis] = c.lo[axis] + r.pick<std::int64_t>({0, 1, 9, 16});
+      if (r.one_in(3)) {  // on all: more than two leaves, or than four
+        const std::int64_t width = r.pick<std::int64_t>({18, 19, 34});
+        for (std::size_t a = 0; a < 3; ++a) c.hi[a] = c.lo[a] + width - 1;
+      }
       break;
     }
     case 8:  // a shift by whole nodes, and by one voxel less or more
@@ -153,10 +165,21 @@ void draw_dilation(Case& c, ChoiceSource& r, bool safe) {
 }
 
 void draw_erosion(Case& c, ChoiceSource& r) {
-  switch (r.between(0, 4)) {
+  switch (r.between(0, 5)) {
     case 0:
     case 1:
       c.lo = {-1, -1, -1}, c.hi = {1, 1, 1};
+      break;
+    case 5:  // wider than a leaf on two axes, or on all
+      for (std::size_t a = 0; a < 3; ++a) {
+        const std::int64_t width = r.pick<std::int64_t>({6, 9, 10, 10});
+        c.lo[a] = r.one_in(3) ? -r.between(0, width - 1) : 0;
+        c.hi[a] = c.lo[a] + width - 1;
+      }
+      if (r.one_in(2)) {
+        const std::size_t axis = static_cast<std::size_t>(r.between(0, 2));
+        c.lo[axis] = c.hi[axis] = 0;
+      }
       break;
     case 2:  // one side only
       c.lo = {-r.between(0, 1), -r.between(0, 1), -r.between(0, 1)};
@@ -263,7 +286,9 @@ Map draw_map(ChoiceSource& r) {
 }
 
 std::string draw_name(ChoiceSource& r, std::size_t member) {
-  switch (r.between(0, 5)) {
+  switch (r.between(0, 6)) {
+    case 6:
+      return "all alike";
     case 0:
       return "";
     case 1:
@@ -305,8 +330,9 @@ const Shape& draw_shape(ChoiceSource& r, bool ends) {
 
 /// Makes it as many voxels as blocks of threads and fields of bits end at, where it may have them.
 void cut_or_fill(std::vector<Voxel>& member, ChoiceSource& r, std::int64_t budget) {
-  const std::int64_t size = r.pick<std::int64_t>(
-      {32, 64, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2048, 4095, 4096, 4097, 8192});
+  std::int64_t size = r.pick<std::int64_t>({32, 64, 64, 128, 192, 255, 256, 257, 511, 512, 513,
+                                            1023, 1024, 1025, 2048, 4095, 4096, 4097, 8192});
+  if (size > budget) size = r.pick<std::int64_t>({32, 64, 64, 128});
   if (size > budget) return;
   const auto wanted = static_cast<std::size_t>(size);
   const Voxel from = member.front();
@@ -329,7 +355,8 @@ std::vector<Voxel> draw_member(const Case& c, ChoiceSource& r, const Shape& shap
   const std::int64_t whole = place.budget;
   place.budget = std::max<std::int64_t>(1, place.budget / r.pick<std::int64_t>({1, 1, 4, 64}));
   std::vector<Voxel> member = make_member(r, shape, place);
-  if (r.one_in(12)) cut_or_fill(member, r, whole);
+  const bool small = c.op == Op::Refine && volume(c.factor) <= 2;  // of one voxel
+  if (r.one_in(small ? 2 : 9)) cut_or_fill(member, r, whole);
   return member;
 }
 
@@ -346,6 +373,7 @@ void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
   const std::vector<Voxel>* original = nullptr;
   const std::int64_t image = c.op == Op::Refine      ? volume(c.factor)
                              : c.op == Op::DilateBox ? volume(widths(c))
+                             : convolves(c.op)       ? 4 * volume(c.kernel.size)  // pairs are work
                                                      : 1;
   std::int64_t used = 0;  // voxels of results
   c.source.members.resize(empty.size());
@@ -354,10 +382,9 @@ void draw_members(Case& c, ChoiceSource& r, const Shape& first, Place place,
     c.source.names.push_back(draw_name(r, i));
     if (empty[i]) continue;
     auto& member = c.source.members[i];
+    if (used > kMostVoxels) continue;  // one voxel each would be too many
     if (twins && original != nullptr)
       member = moved(*original, r.one_in(2) ? apart : Triple{0, 0, 0});
-    else if (used > kMostVoxels)
-      continue;  // one voxel each would be too many
     else
       member = draw_member(c, r, *shape, place);
     used += static_cast<std::int64_t>(member.size()) * std::max<std::int64_t>(1, image);
@@ -882,6 +909,48 @@ void erode_across_a_node(Case& c, ChoiceSource& r) {
   (r.one_in(2) ? c.lo[axis] = -1 : c.hi[axis] = 1);
 }
 
+/// A block about a corner of nodes, less one voxel beyond the corner, eroded towards it: of three
+/// neighbours in other nodes, or of two, the one across all of them is absent.
+void erode_at_a_corner(Case& c, ChoiceSource& r) {
+  const auto member = std::find_if(c.source.members.begin(), c.source.members.end(),
+                                   [](const auto& voxels) { return !voxels.empty(); });
+  if (member == c.source.members.end()) return;
+  const bool leaf = r.one_in(3);  // all of a leaf and what is about it
+  const std::int64_t width = leaf ? 8 : r.pick<std::int64_t>({8, 128, 4096});
+  Triple first{}, side{}, absent{};
+  const std::int64_t where = r.between(0, 7);  // a corner, an edge or a face
+  for (std::size_t a = 0; a < 3; ++a) {
+    const bool above = r.one_in(2);
+    const bool across = where < 4 || where == 4 + static_cast<std::int64_t>(a) || r.one_in(2);
+    const std::int64_t corner = r.between(-2, 2) * width;
+    first[a] = corner - 1;
+    side[a] = leaf ? 10 : 2;
+    c.lo[a] = above ? 0 : -1;
+    c.hi[a] = above ? 1 : 0;
+    if (leaf && r.one_in(2)) c.lo[a] = -1, c.hi[a] = 1;
+    absent[a] = above == across ? first[a] + side[a] - 1 : first[a];
+    if (leaf && !across) absent[a] = first[a] + r.between(1, 8);
+  }
+  member->clear();
+  for (std::int64_t i = 0; i < side[0] * side[1] * side[2]; ++i) {
+    const Triple at{first[0] + i / (side[1] * side[2]), first[1] + i / side[2] % side[1],
+                    first[2] + i % side[2]};
+    if (at != absent)
+      member->push_back({static_cast<std::int32_t>(at[0]), static_cast<std::int32_t>(at[1]),
+                         static_cast<std::int32_t>(at[2])});
+  }
+  reference::make_canonical(*member);
+}
+
+/// Parameters as large as they may be, of a batch that makes them no work.
+void make_large_of_nothing(Case& c, ChoiceSource& r) {
+  if (c.op == Op::Refine)
+    c.factor = per_axis(r, [&] { return r.pick<std::int64_t>({1000, 1023, 1024, 1024}); });
+  else
+    c.lo = {-511, -1023, 0}, c.hi = {512, 0, 1023};
+  make_empty(c, r);
+}
+
 Case refused_case(Op op, ChoiceSource& r, std::uint64_t number) {
   const auto& all = refusals(op);
   for (std::uint64_t attempt = 0;; ++attempt) {
@@ -903,7 +972,10 @@ Case ordinary_case(Op op, ChoiceSource& r, std::uint64_t number) {
   const Shape& shape = shape_of(number);
   draw_members(c, r, shape, place, draw_emptiness(r, number));
   if (op == Op::ErodeBox && r.one_in(16)) erode_across_a_node(c, r);
+  if (op == Op::ErodeBox && r.one_in(5)) erode_at_a_corner(c, r);
   draw_rest(c, r, place);
+  if ((op == Op::Refine || op == Op::DilateBox || op == Op::ErodeBox) && r.one_in(40))
+    make_large_of_nothing(c, r);
   c.comment = fmt::format("{}: {}{}", shape.name, shape.reason, parameters_text(c));
   return c;
 }

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "oracle/case_edit.h"
 #include "reference/canonical_order.h"
 #include "reference/conv_relation.h"
 #include "reference/numbers.h"
@@ -118,7 +120,8 @@ std::vector<Voxel> near_target(const Case& c, ChoiceSource& r, const std::vector
 /// Restricted targets [K-6], of which none is what the source generates.
 Batch draw_target(const Case& c, ChoiceSource& r) {
   Batch target;
-  const std::int64_t kind = r.between(0, 7);
+  const std::int64_t kind = r.between(0, 10);
+  const bool beside_nothing = r.one_in(2);  // rows where the source has none
   for (const auto& source : read_members(c)) {
     std::vector<Voxel> voxels = near_target(c, r, source, kind == 1 ? 0 : 2);
     switch (kind) {
@@ -144,8 +147,28 @@ Batch draw_target(const Case& c, ChoiceSource& r) {
       case 5:  // empty members on this side alone
         if (r.one_in(2)) voxels.clear();
         break;
+      case 8:
+      case 9:  // more rows than the source has: several that each of its voxels is joined to
+        for (std::size_t i = 0; i < 3 * source.size(); ++i)
+          add(voxels, partner(c, r, source[i % source.size()]));
+        reference::make_canonical(voxels);
+        break;
+      case 10:  // the source, and as many beside it
+        voxels = source;
+        for (const Voxel v : source) add(voxels, {v.x, v.y, std::int64_t{v.z} + 1});
+        reference::make_canonical(voxels);
+        break;
       default:
         break;
+    }
+    if (source.empty() && beside_nothing) {
+      const std::int64_t rows = r.between(1, 3);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        Triple at{};
+        for (auto& x : at) x = r.between(-2, 2);
+        add(voxels, at);
+      }
+      reference::make_canonical(voxels);
     }
     target.members.push_back(std::move(voxels));
     target.maps.emplace_back();
@@ -157,7 +180,13 @@ Batch draw_target(const Case& c, ChoiceSource& r) {
 /// How numbers are drawn.
 enum class Kind { Small, Real, Large, Special };
 
-double draw_number(ChoiceSource& r, NumberType type, Kind kind) {
+/// How far the exponents of large numbers go, so that products of two and sums of some thousands
+/// stay numbers.
+int exponents(NumberType type) {
+  return type == NumberType::Float64 ? 400 : type == NumberType::Float32 ? 50 : 12;
+}
+
+double draw_number(ChoiceSource& r, NumberType type, Kind kind, int most) {
   if (kind == Kind::Special && type != NumberType::Int32 && r.one_in(40))
     return r.pick<double>({kInfinity, -kInfinity, std::nan(""), kInfinity});
   if (kind == Kind::Small || kind == Kind::Special || type == NumberType::Int32) {
@@ -166,13 +195,14 @@ double draw_number(ChoiceSource& r, NumberType type, Kind kind) {
   }
   const double x = static_cast<double>(r.between(-1'000'000, 1'000'000)) / 1'000'000;
   if (kind != Kind::Large) return x;
-  return std::ldexp(x, static_cast<int>(r.between(-12, 12)));
+  return std::ldexp(x, static_cast<int>(r.between(-most, most)));
 }
 
 Array draw_array(ChoiceSource& r, std::vector<std::int64_t> shape, NumberType type, Kind kind) {
   Array array{std::move(shape), {}};
   const std::int64_t size = reference::size_of(array.shape);
-  for (std::int64_t i = 0; i < size; ++i) array.values.push_back(draw_number(r, type, kind));
+  const int most = r.one_in(2) ? 12 : exponents(type);
+  for (std::int64_t i = 0; i < size; ++i) array.values.push_back(draw_number(r, type, kind, most));
   return array;
 }
 
@@ -207,23 +237,38 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
   k.size = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3, 3, 3, 4, 5}); });
   k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 2, 2, 2, 3, 4, 5}); });
   k.dilation = per_axis(r, [&] { return r.pick<std::int64_t>({1, 1, 1, 2, 3}); });
-  if (!safe && r.one_in(6)) {  // values that are rarer in practice
+  if (!safe && r.one_in(4)) {  // values that are rarer in practice
     if (r.one_in(2))
       k.dilation = per_axis(r, [&] {
         return r.pick<std::int64_t>({1, 4, 5, 7, 8, 9, 12, 15, 16, 6, 10, 11, 13, 14});
       });
-    if (r.one_in(2))
-      k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 6, 7, 8, 16, 32, 64, 63}); });
-    if (r.one_in(4)) k.size[axis(r)] = r.pick<std::int64_t>({7, 9, 10, 15, 16, 17, 24, 32});
+    if (r.one_in(2))  // 49: where n * (1 / S) is just below a whole number
+      k.stride = per_axis(r, [&] {
+        const std::int64_t any = r.between(2, 64);
+        return r.pick<std::int64_t>(
+            {1, 2, 6, 7, 8, 16, 32, 64, 63, 49, any, any, any, any, any, any});
+      });
+    if (r.one_in(4)) {
+      const std::int64_t any = r.between(6, 64);
+      k.size[axis(r)] = r.pick<std::int64_t>({7, 9, 10, 15, 16, 17, 24, 32, any, any, any, any});
+    }
+  }
+  if (!safe && r.one_in(8)) {
+    const std::int64_t any = r.between(9, 64);
+    k.stride[axis(r)] = r.pick<std::int64_t>({49, any, any});
   }
   // Shapes for which others have a shortcut, which is where phases are forgotten.
   if (r.one_in(16)) {
-    k.size = per_axis(r, [&] { return r.pick<std::int64_t>({3, 3, 4, 5}); });
+    k.size = per_axis(r, [&] { return r.pick<std::int64_t>({3, 3, 4, 5, 6, 7, 8}); });
     k.stride = k.size;
     k.dilation = {1, 1, 1};
   } else if (r.one_in(20)) {
     k.size = {1, 1, 1};
     k.stride = per_axis(r, [&] { return r.pick<std::int64_t>({1, 2, 2, 3}); });
+  } else if (r.one_in(20)) {  // holes between the taps, on every axis
+    k.size = {3, 3, 3};
+    k.stride = {1, 1, 1};
+    k.dilation.fill(r.pick<std::int64_t>({2, 4, 8, 15, 16, 16}));
   }
   if (!safe && r.one_in(8)) {  // wide on one axis: many taps, far apart
     const std::size_t wide = axis(r), other = axis(r);
@@ -248,7 +293,7 @@ void draw_kernel(Case& c, ChoiceSource& r, bool safe) {
                              {128, 32, 1}});
     std::swap(k.size[0], k.size[axis(r)]);
   }
-  if (r.one_in(24)) k.size = k.stride = k.dilation = {1, 1, 1};  // where weights may be a matrix
+  if (r.one_in(14)) k.size = k.stride = k.dilation = {1, 1, 1};  // where weights may be a matrix
   if (c.op == Op::SubmanifoldIndexMap) {
     for (auto& size : k.size) size -= size % 2 == 0;
     k.stride = {1, 1, 1};
@@ -289,17 +334,63 @@ std::vector<Voxel> nudged(const std::vector<Voxel>& voxels, ChoiceSource& r) {
   return result;
 }
 
-/// Products of int32 that are the least and the greatest number of it, exactly: in each sum one
-/// weight that is not 0, and features of 0 and 1.
+/// Results of int32 at its ends and beyond 24 bits, exactly: of the factors of each sum at most one
+/// is neither 0 nor 1, be it of weights, features, or what is added or comes back.
 void draw_edges(Operands& o, ChoiceSource& r) {
   const std::int64_t cout = o.weights.shape[0], cin = o.weights.shape[1];
   const std::int64_t taps = reference::size_of(o.weights.shape) / cout / cin;
+  const auto edge = [&] {
+    const std::int64_t any = r.between(-(1 << 26), 1 << 26);
+    return r.pick<double>(
+        {2147483646., -2147483648., 16777217., -16777217., 70'000., static_cast<double>(any)});
+  };
+  enum class Of { Weights, Features, Added };
+  const Of of = r.pick<Of>({Of::Weights, Of::Weights, Of::Features, Of::Added});
   std::fill(o.weights.values.begin(), o.weights.values.end(), 0.);
   const std::int64_t tap = r.between(0, taps - 1);
-  for (std::int64_t out = 0; out < cout; ++out)
-    o.weights.values[static_cast<std::size_t>((out * cin + r.between(0, cin - 1)) * taps + tap)] =
-        r.pick<double>({2147483647., -2147483648.});
-  for (double& x : o.features.values) x = static_cast<double>(r.between(0, 1));
+  for (std::int64_t out = 0; out < cout; ++out) {
+    const auto at = static_cast<std::size_t>((out * cin + r.between(0, cin - 1)) * taps + tap);
+    o.weights.values[at] = of == Of::Weights ? edge() : 1;
+  }
+  for (double& x : o.features.values)
+    x = of == Of::Features ? edge() : static_cast<double>(r.between(0, 1));
+  if (o.bias)
+    for (double& x : o.bias->values) x = of == Of::Added ? edge() : r.between(0, 1) * 1.;
+  if (!o.grad_output) return;
+  // One number alone: gradients of weights and bias are sums over all rows.
+  auto& gradient = o.grad_output->values;
+  std::fill(gradient.begin(), gradient.end(), 0.);
+  if (gradient.empty()) return;
+  const auto last = static_cast<std::int64_t>(gradient.size()) - 1;
+  gradient[static_cast<std::size_t>(r.between(0, last))] = of == Of::Added ? edge() : 1;
+}
+
+/// Features so small, and weights so large, that a type which flushes the one loses the product.
+void draw_far_apart(Operands& o, ChoiceSource& r) {
+  struct Exponents {
+    int features, weights;
+  };
+  const auto [features, weights] =
+      o.type == NumberType::Float64   ? r.pick<Exponents>({{-300, 290}, {-1030, 1000}})
+      : o.type == NumberType::Float32 ? r.pick<Exponents>({{-40, 40}, {-130, 115}})
+                                      : r.pick<Exponents>({{-8, 8}, {-15, 10}});
+  for (double& x : o.features.values) x = reference::rounded(o.type, std::ldexp(x, features));
+  for (double& x : o.weights.values) x = std::ldexp(x, weights);
+}
+
+/// Channels as wide as tiles and their tails, of one side or of both, where that is little enough
+/// work.
+void widen(std::int64_t& cin, std::int64_t& cout, std::int64_t taps, std::int64_t rows,
+           ChoiceSource& r) {
+  const auto wide = [&] {
+    return r.pick<std::int64_t>({6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 34, 64, 65, 66, 66});
+  };
+  const std::int64_t kind = r.between(0, 3);
+  const std::int64_t in = kind == 1 ? cin : wide(), out = kind == 2 ? cout : wide();
+  if (rows * in > 8'000 || rows * out > 8'000) return;
+  if (taps * in * out > 12'000 || rows * taps * in * out > 1'500'000) return;
+  cin = in;
+  cout = out;
 }
 
 void draw_operands(Case& c, ChoiceSource& r) {
@@ -314,28 +405,36 @@ void draw_operands(Case& c, ChoiceSource& r) {
       {NumberType::Float64, NumberType::Float32, NumberType::Float16, NumberType::Int32});
   const Kind kind =
       r.pick<Kind>({Kind::Small, Kind::Small, Kind::Real, Kind::Large, Kind::Special});
-  const std::int64_t few = taps_of(c) > 64 ? 2 : 5;
+  const std::int64_t few = taps_of(c) > 64 && !r.one_in(4) ? 2 : 5;
+  const std::int64_t rows = rows_of(read_members(c));
   std::int64_t cin = r.between(1, few), cout = r.between(1, few);
   const Triple& k = c.kernel.size;
-  if (taps_of(c) <= 27 && rows_of(read_members(c)) <= 60 && r.one_in(4))  // tiles, and their tails
-    (r.one_in(2) ? cin : cout) = r.pick<std::int64_t>({7, 8, 9, 15, 16, 17, 32, 33});
+  if (r.one_in(2)) widen(cin, cout, taps_of(c), rows, r);
   if (taps_of(c) == 1 && r.one_in(2)) cout = cin;  // a transposed matrix has the same shape
-  o.features = features_of(r, {rows_of(read_members(c)), cin}, o.type, kind);
+  o.features = features_of(r, {rows, cin}, o.type, kind);
   // Infinite weights too: an absent row must not be multiplied by one [V-1].
   o.weights = draw_array(r, {cout, cin, k[0], k[1], k[2]}, o.type, kind);
   if (!c.target && taps_of(c) == 1 && c.kernel.stride == Triple{1, 1, 1} && r.one_in(2))
     o.weights.shape = {cout, cin};  // [V-4]
-  const bool edges = o.type == NumberType::Int32 && r.one_in(4);
-  if (edges) draw_edges(o, r);
-  if (c.op == Op::Convolution) {
+  if (c.op == Op::Convolution && r.one_in(2)) {
     const Kind of_bias = kind == Kind::Special ? Kind::Small : kind;  // it would hide the rest
-    if (!edges && r.one_in(2)) o.bias = draw_array(r, {cout}, o.type, of_bias);
-    return;
+    o.bias = draw_array(r, {cout}, o.type, of_bias);
+    if (kind == Kind::Special && o.type != NumberType::Int32 && r.one_in(cout > 1 ? 2 : 8))
+      o.bias->values[static_cast<std::size_t>(r.between(0, cout - 1))] =
+          r.pick<double>({std::nan(""), kInfinity, -kInfinity});
   }
-  // A complete target's rows are known only to who builds it: gradients are of restricted ones.
-  if (!c.target) c.target = draw_target(c, r);
-  if (o.weights.shape.size() == 2) o.weights.shape = {cout, cin, 1, 1, 1};
-  o.grad_output = features_of(r, {rows_of(c.target->members), cout}, o.type, kind);
+  if (c.op == Op::ConvolutionGradients) {
+    std::optional<std::int64_t> target_rows;
+    if (!c.target) target_rows = complete_rows(c);
+    if (!target_rows || *target_rows > 4'000) {  // or more than is quick
+      if (!c.target) c.target = draw_target(c, r);
+      target_rows = rows_of(c.target->members);
+      if (o.weights.shape.size() == 2) o.weights.shape = {cout, cin, 1, 1, 1};
+    }
+    o.grad_output = features_of(r, {*target_rows, cout}, o.type, kind);
+  }
+  if (o.type == NumberType::Int32 && r.one_in(2)) draw_edges(o, r);
+  if (o.type != NumberType::Int32 && kind == Kind::Real && r.one_in(2)) draw_far_apart(o, r);
 }
 
 std::string kernel_text(const Case& c) {
@@ -452,11 +551,39 @@ const std::vector<Refusal>& convolution_refusals() {
          w.shape.push_back(1);
          return true;
        }},
+      {"a matrix of weights where the target is not the source [V-4]",
+       [](Case& c, ChoiceSource& r) {
+         if (!sums(c.op) || (c.op == Op::ConvolutionGradients && !c.target)) return false;
+         c.kernel.size = c.kernel.stride = {1, 1, 1};
+         if (!c.target) c.kernel.stride[axis(r)] = 2;
+         Array& w = c.operands.weights;
+         w.shape.resize(2);
+         w.values.resize(static_cast<std::size_t>(w.shape[0] * w.shape[1]));
+         return true;
+       }},
+      {"features, or a bias, of an axis more [E-3]",
+       [](Case& c, ChoiceSource& r) {
+         if (!sums(c.op)) return false;
+         auto& bias = c.operands.bias;
+         if (c.op == Op::ConvolutionGradients || r.one_in(3)) {
+           c.operands.features.shape.push_back(1);
+           return true;
+         }
+         const std::int64_t cout = c.operands.weights.shape[0];
+         if (!bias) bias = Array{{cout}, std::vector<double>(static_cast<std::size_t>(cout), 0.)};
+         bias->shape.insert(bias->shape.begin() + r.between(0, 1), 1);
+         return true;
+       }},
       {"a bias, or gradient, of another length [E-3]",
        [](Case& c, ChoiceSource& r) {
          if (!sums(c.op)) return false;
          auto& array = c.op == Op::Convolution ? c.operands.bias : c.operands.grad_output;
          if (!array) return false;
+         if (c.op == Op::ConvolutionGradients && r.one_in(2)) {  // of channels
+           array->shape[1] += array->shape[1] > 1 && r.one_in(2) ? -1 : 1;
+           array->values.resize(static_cast<std::size_t>(reference::size_of(array->shape)));
+           return true;
+         }
          const std::int64_t kind = array->shape[0] > 1 ? r.between(0, 2) : 0;
          array->shape[0] = kind == 0 ? array->shape[0] + 1 : kind == 1 ? array->shape[0] - 1 : 1;
          array->values.resize(static_cast<std::size_t>(reference::size_of(array->shape)));
@@ -483,16 +610,11 @@ const std::vector<Refusal>& convolution_refusals() {
        [](Case& c, ChoiceSource& r) {
          if (!sums(c.op) || c.operands.weights.values.empty()) return false;
          c.operands.type = NumberType::Int32;
-         for (Array* a : {&c.operands.features, &c.operands.weights})
-           for (double& x : a->values) x = std::isfinite(x) ? std::trunc(x) : 0;
-         if (c.operands.bias)
-           for (double& x : c.operands.bias->values) x = std::trunc(x);
-         if (c.operands.grad_output)
-           for (double& x : c.operands.grad_output->values)
-             x = std::isfinite(x) ? std::trunc(x) : 0;
          std::vector<Array*> arrays{&c.operands.weights, &c.operands.features};
          if (c.operands.bias) arrays.push_back(&*c.operands.bias);
          if (c.operands.grad_output) arrays.push_back(&*c.operands.grad_output);
+         for (Array* array : arrays)
+           for (double& x : array->values) x = std::abs(x) < 30'000 ? std::trunc(x) : 0;  // no NaN
          Array& broken = *r.pick(arrays);
          if (broken.values.empty()) return false;
          broken.values.back() =

@@ -197,7 +197,7 @@ bool any_mask(const Case& c, Test test) {
 }
 
 /// What the second batch, or the target, has in common with the members that are read.
-enum class Common { Equal, SameSize, Part, Nothing };
+enum class Common { Equal, SameSize, Part, Nothing, MoreRows, BesideNothing };
 bool has_common(const Case& c, const std::optional<Batch>& other, Common wanted) {
   if (!other) return false;
   for (std::size_t p = 0; p < std::min(other->size(), c.view ? c.view->size() : c.source.size());
@@ -206,7 +206,9 @@ bool has_common(const Case& c, const std::optional<Batch>& other, Common wanted)
     if (m < 0 || m >= static_cast<std::int64_t>(c.source.size())) continue;
     const auto& one = c.source.members[static_cast<std::size_t>(m)];
     const auto& two = other->members[p];
+    if (wanted == Common::BesideNothing && one.empty() && !two.empty()) return true;
     if (one.empty() || two.empty()) continue;
+    if (wanted == Common::MoreRows && two.size() > one.size()) return true;
     std::vector<Voxel> both;
     std::set_intersection(one.begin(), one.end(), two.begin(), two.end(), std::back_inserter(both),
                           reference::canonical_less);
@@ -546,6 +548,12 @@ std::vector<CaseClass> make_table() {
        [](const Case& c) { return has_common(c, c.target, Common::Part); }},
       {"target disjoint", "a map without a pair", kernel_maps<4>,
        [](const Case& c) { return has_common(c, c.target, Common::Nothing); }},
+      {"target of more rows", "buffers as long as the source", kernel_maps<8>,
+       [](const Case& c) { return has_common(c, c.target, Common::MoreRows); }},
+      {"target beside nothing", "no source rows, so no target rows", kernel_maps<12>,
+       [](const Case& c) { return has_common(c, c.target, Common::BesideNothing); }},
+      {"gradients of a complete target", "the target that is generated, backwards",
+       of<6, Op::ConvolutionGradients>, [](const Case& c) { return !c.target; }},
       {"dense", "the form of [M-4]", of<8, Op::KernelMap>, [](const Case& c) { return c.dense; }},
       // Numbers.
       {"float64", "sums in less", numbers<6>,
@@ -564,6 +572,11 @@ std::vector<CaseClass> make_table() {
        [](const Case& c) {
          const auto& shape = c.operands.weights.shape;
          return shape.size() > 1 && shape[0] != shape[1];
+       }},
+      {"Cin and Cout above 5", "tiles of a matrix product, and their tails", numbers<24>,
+       [](const Case& c) {
+         const auto& shape = c.operands.weights.shape;
+         return shape.size() > 1 && shape[0] > 5 && shape[1] > 5;
        }},
       {"bias", "a bias per tap, or none at rows of degree 0", of<4, Op::Convolution>,
        [](const Case& c) { return c.operands.bias.has_value(); }},

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -14,21 +15,45 @@
 namespace leafproof::oracle {
 namespace {
 
-constexpr std::pair<Change, std::string_view> kNames[] = {{Change::Factor, "factor"},
-                                                          {Change::Box, "box"},
-                                                          {Change::KernelSize, "kernel_size"},
-                                                          {Change::Stride, "stride"},
-                                                          {Change::Dilation, "dilation"},
-                                                          {Change::Direction, "direction"},
-                                                          {Change::Form, "form"},
-                                                          {Change::Voxels, "voxels"},
-                                                          {Change::More, "more"},
-                                                          {Change::Partner, "partner"},
-                                                          {Change::Mask, "mask"},
-                                                          {Change::View, "view"},
-                                                          {Change::Maps, "maps"},
-                                                          {Change::Features, "features"},
-                                                          {Change::Weights, "weights"}};
+constexpr std::pair<Change, std::string_view> kNames[] = {
+    {Change::FactorX, "factor_x"},
+    {Change::FactorY, "factor_y"},
+    {Change::FactorZ, "factor_z"},
+    {Change::FactorOrder, "factor_order"},
+    {Change::BoxX, "box_x"},
+    {Change::BoxY, "box_y"},
+    {Change::BoxZ, "box_z"},
+    {Change::BoxPlace, "box_place"},
+    {Change::KernelSizeX, "kernel_size_x"},
+    {Change::KernelSizeY, "kernel_size_y"},
+    {Change::KernelSizeZ, "kernel_size_z"},
+    {Change::KernelSizeOrder, "kernel_size_order"},
+    {Change::StrideX, "stride_x"},
+    {Change::StrideY, "stride_y"},
+    {Change::StrideZ, "stride_z"},
+    {Change::StrideOrder, "stride_order"},
+    {Change::DilationX, "dilation_x"},
+    {Change::DilationY, "dilation_y"},
+    {Change::DilationZ, "dilation_z"},
+    {Change::Direction, "direction"},
+    {Change::Form, "form"},
+    {Change::VoxelsX, "voxels_x"},
+    {Change::VoxelsY, "voxels_y"},
+    {Change::VoxelsZ, "voxels_z"},
+    {Change::Middle, "middle"},
+    {Change::Members, "members"},
+    {Change::More, "more"},
+    {Change::Partner, "partner"},
+    {Change::Mask, "mask"},
+    {Change::MaskOrder, "mask_order"},
+    {Change::View, "view"},
+    {Change::Maps, "maps"},
+    {Change::Origin, "origin"},
+    {Change::Features, "features"},
+    {Change::Weights, "weights"},
+    {Change::Bias, "bias"},
+    {Change::GradOutput, "grad_output"},
+    {Change::Type, "type"}};
 
 bool is_any(Op op, std::initializer_list<Op> ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
@@ -42,11 +67,17 @@ void step(std::int64_t& parameter) {
   parameter += parameter > 1 ? -1 : 1;
 }
 
-/// One on which the dilation matters.
-std::size_t wide_axis(const Kernel& kernel) {
-  const auto wide = std::find_if(kernel.size.begin(), kernel.size.end(),
-                                 [](std::int64_t size) { return size > 1; });
-  return wide == kernel.size.end() ? 0 : static_cast<std::size_t>(wide - kernel.size.begin());
+/// X, Y or Z of three changes that follow each other.
+std::size_t axis_of(Change change, Change x) {
+  return static_cast<std::size_t>(change) - static_cast<std::size_t>(x);
+}
+
+/// Its axes turned on by one, which is another triple unless all are equal.
+Triple turned(const Triple& t) {
+  return {t[1], t[2], t[0]};
+}
+bool is_one_value(const Triple& t) {
+  return t == turned(t);
 }
 
 bool any_voxel(const Batch& batch) {
@@ -54,16 +85,69 @@ bool any_voxel(const Batch& batch) {
                      [](const auto& member) { return !member.empty(); });
 }
 
-/// Every member moved by one along x, away from the end of the lattice.
-void move(Batch& batch, bool lists) {
+std::int32_t& at(Voxel& v, std::size_t axis) {
+  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+/// Every member moved by one along an axis, away from the end of the lattice.
+void move(Batch& batch, std::size_t axis, bool lists) {
   for (auto& member : batch.members) {
-    const bool room = std::all_of(member.begin(), member.end(), [](const Voxel& v) {
-      return v.x < std::numeric_limits<std::int32_t>::max();
+    const bool room = std::all_of(member.begin(), member.end(), [axis](Voxel v) {
+      return at(v, axis) < std::numeric_limits<std::int32_t>::max();
     });
     if (!room) continue;
-    for (Voxel& v : member) ++v.x;
+    for (Voxel& v : member) ++at(v, axis);
     if (!lists) reference::make_canonical(member);
   }
+}
+
+/// A member with a voxel between the first and the last, in whose place another may stand.
+struct Gap {
+  std::size_t member;
+  std::vector<Voxel> voxels;
+};
+std::optional<Gap> gap(const Batch& batch) {
+  for (std::size_t m = 0; m < batch.size(); ++m) {
+    std::vector<Voxel> voxels = batch.members[m];
+    for (std::size_t i = 1; i + 1 < voxels.size(); ++i) {
+      Voxel beside = voxels[i];
+      if (beside.z == std::numeric_limits<std::int32_t>::max()) continue;
+      ++beside.z;
+      if (std::find(voxels.begin(), voxels.end(), beside) != voxels.end()) continue;
+      // Neither the first nor the last in canonical order either, which a list need not be in.
+      if (reference::canonical_less(voxels.back(), beside)) continue;
+      voxels[i] = beside;
+      return Gap{m, std::move(voxels)};
+    }
+  }
+  return {};
+}
+
+/// Members next to each other, of which the first has a voxel that the second has not.
+std::optional<std::size_t> giver(const Batch& batch) {
+  for (std::size_t m = 0; m + 1 < batch.size(); ++m) {
+    const auto& next = batch.members[m + 1];
+    const auto& own = batch.members[m];
+    if (!own.empty() && std::find(next.begin(), next.end(), own.back()) == next.end()) return m;
+  }
+  return {};
+}
+
+/// The flags of a member that are not all alike.
+std::vector<std::uint8_t>* mixed_flags(Case& c) {
+  if (!c.mask) return nullptr;
+  for (auto& flags : *c.mask)
+    if (std::adjacent_find(flags.begin(), flags.end(), std::not_equal_to<>()) != flags.end())
+      return &flags;
+  return nullptr;
+}
+
+/// To the next narrower type, but for the narrowest; the same numbers, which are rounded to it.
+void change_type(reference::Operands& o) {
+  using reference::NumberType;
+  o.type = o.type == NumberType::Int32     ? NumberType::Float64
+           : o.type == NumberType::Float32 ? NumberType::Float16
+                                           : NumberType::Float32;
 }
 
 /// The first batch that an operation has besides its source.
@@ -97,65 +181,138 @@ std::span<const Change> changes() {
 
 bool has(const Case& c, Change change) {
   const bool strided = convolves(c.op) && c.op != Op::SubmanifoldIndexMap;
+  const bool sized = convolves(c.op) && !is_numeric(c.op);  // whose weights have its shape
+  const bool scaled = is_any(c.op, {Op::Refine, Op::Coarsen, Op::MapAfter});
+  const bool listed = !is_any(c.op, {Op::FromPoints, Op::MapAfter});
   switch (change) {
-    case Change::Factor:
-      return is_any(c.op, {Op::Refine, Op::Coarsen, Op::MapAfter});
-    case Change::Box:
+    case Change::FactorX:
+    case Change::FactorY:
+    case Change::FactorZ:
+      return scaled;
+    case Change::FactorOrder:
+      return scaled && !is_one_value(c.factor);
+    case Change::BoxX:
+    case Change::BoxY:
+    case Change::BoxZ:
       return is_any(c.op, {Op::DilateBox, Op::ErodeBox});
-    case Change::KernelSize:
-      return convolves(c.op) && !is_numeric(c.op);  // whose weights have its shape
-    case Change::Stride:
+    case Change::BoxPlace:  // where there is room below
+      return is_any(c.op, {Op::DilateBox, Op::ErodeBox}) &&
+             c.lo[2] > std::numeric_limits<std::int64_t>::min();
+    case Change::KernelSizeX:
+    case Change::KernelSizeY:
+    case Change::KernelSizeZ:
+      return sized;
+    case Change::KernelSizeOrder:
+      return sized && !is_one_value(c.kernel.size);
+    case Change::StrideX:
+    case Change::StrideY:
+    case Change::StrideZ:
       return strided;
-    case Change::Dilation:
-      return convolves(c.op);
+    case Change::StrideOrder:
+      return strided && !is_one_value(c.kernel.stride);
+    case Change::DilationX:
+    case Change::DilationY:
+    case Change::DilationZ:  // where it matters
+      return convolves(c.op) && c.kernel.size[axis_of(change, Change::DilationX)] > 1;
     case Change::Direction:
       return c.op == Op::KernelMap || is_numeric(c.op);
     case Change::Form:
       return c.op == Op::KernelMap;
-    case Change::Voxels:
+    case Change::VoxelsX:
+    case Change::VoxelsY:
+    case Change::VoxelsZ:
       return c.op == Op::FromPoints ? !c.points.empty() && !c.points.front().empty()
                                     : any_voxel(c.source);
+    case Change::Middle:
+      return listed && gap(c.source);
+    case Change::Members:  // flags are as many as the voxels
+      return listed && !c.mask && giver(c.source);
     case Change::More:  // flags and features are as many as the voxels
-      return !c.mask && !is_numeric(c.op) && c.op != Op::FromPoints && any_voxel(c.source);
+      return listed && !c.mask && !is_numeric(c.op) && any_voxel(c.source);
     case Change::Partner: {
       const auto& partner = c.*partner_of(c);
       return partner && any_voxel(*partner);
     }
     case Change::Mask:
       return c.mask && !c.mask->empty() && !c.mask->front().empty();
+    case Change::MaskOrder: {
+      Case copy = c;
+      return mixed_flags(copy) != nullptr;
+    }
     case Change::View:
       return c.view && c.view->size() > 1 && c.view->front() != c.view->back();
     case Change::Maps:
-      return !c.source.maps.empty() && !c.source.names.empty();
+    case Change::Origin:  // where the answer has them
+      return (!convolves(c.op) || is_any(c.op, {Op::ConvGrid, Op::ConvTransposeGrid})) &&
+             !c.source.maps.empty() && !c.source.names.empty();
     case Change::Features:
       return is_numeric(c.op) && !c.operands.features.values.empty();
     case Change::Weights:
       return is_numeric(c.op) && !c.operands.weights.values.empty();
+    case Change::Bias:
+      return c.op == Op::Convolution && c.operands.bias && !c.operands.bias->values.empty();
+    case Change::GradOutput:
+      return c.op == Op::ConvolutionGradients && c.operands.grad_output &&
+             !c.operands.grad_output->values.empty();
+    case Change::Type:
+      return is_numeric(c.op);
   }
   return false;
 }
 
 Case changed(const Case& question, Change change) {
   Case c = question;
-  const auto other_than = [](double& x) { x = x == 1 ? 2 : 1; };  // of every type of numbers
+  const auto others = [](reference::Array& array) {  // of every type of numbers
+    for (double& x : array.values) x = x == 1 ? 2 : 1;
+  };
   switch (change) {
-    case Change::Factor:
-      step(c.factor[0]);
+    case Change::FactorX:
+    case Change::FactorY:
+    case Change::FactorZ:
+      step(c.factor[axis_of(change, Change::FactorX)]);
       break;
-    case Change::Box:
-      if (c.hi[0] > c.lo[0])
-        --c.hi[0];
-      else if (c.lo[0] > std::numeric_limits<std::int64_t>::min())
-        --c.lo[0];
+    case Change::FactorOrder:
+      c.factor = turned(c.factor);
       break;
-    case Change::KernelSize:
-      step(c.kernel.size[0]);
+    case Change::BoxX:
+    case Change::BoxY:
+    case Change::BoxZ: {
+      const std::size_t axis = axis_of(change, Change::BoxX);
+      if (c.hi[axis] > c.lo[axis])
+        --c.hi[axis];
+      else if (c.lo[axis] > std::numeric_limits<std::int64_t>::min())
+        --c.lo[axis];
       break;
-    case Change::Stride:
-      step(c.kernel.stride[1]);
+    }
+    case Change::BoxPlace:
+      --c.lo[2];
+      --c.hi[2];
       break;
-    case Change::Dilation:
-      step(c.kernel.dilation[wide_axis(c.kernel)]);
+    case Change::KernelSizeX:
+    case Change::KernelSizeY:
+    case Change::KernelSizeZ: {
+      std::int64_t& size = c.kernel.size[axis_of(change, Change::KernelSizeX)];
+      if (c.op == Op::SubmanifoldIndexMap)
+        size += size > 2 ? -2 : 2;  // odd as it was
+      else
+        step(size);
+      break;
+    }
+    case Change::KernelSizeOrder:
+      c.kernel.size = turned(c.kernel.size);
+      break;
+    case Change::StrideX:
+    case Change::StrideY:
+    case Change::StrideZ:
+      step(c.kernel.stride[axis_of(change, Change::StrideX)]);
+      break;
+    case Change::StrideOrder:
+      c.kernel.stride = turned(c.kernel.stride);
+      break;
+    case Change::DilationX:
+    case Change::DilationY:
+    case Change::DilationZ:
+      step(c.kernel.dilation[axis_of(change, Change::DilationX)]);
       break;
     case Change::Direction:
       c.direction = c.direction == Direction::Forward ? Direction::Transposed : Direction::Forward;
@@ -163,12 +320,31 @@ Case changed(const Case& question, Change change) {
     case Change::Form:
       c.dense = !c.dense;
       break;
-    case Change::Voxels:
+    case Change::VoxelsX:
+    case Change::VoxelsY:
+    case Change::VoxelsZ: {
+      const std::size_t axis = axis_of(change, Change::VoxelsX);
       if (c.op == Op::FromPoints)
-        c.points.front().front()[0] += c.source.maps.empty() ? 1 : c.source.maps[0].voxel_size[0];
+        c.points.front().front()[axis] +=
+            c.source.maps.empty() ? 1 : c.source.maps[0].voxel_size[axis];
       else
-        move(c.source, c.op == Op::FromIjk);
+        move(c.source, axis, c.op == Op::FromIjk);
       break;
+    }
+    case Change::Middle: {
+      auto other = gap(c.source);
+      if (c.op != Op::FromIjk) reference::make_canonical(other->voxels);
+      c.source.members[other->member] = std::move(other->voxels);
+      break;
+    }
+    case Change::Members: {
+      const std::size_t from = *giver(c.source);
+      auto& next = c.source.members[from + 1];
+      next.insert(next.begin(), c.source.members[from].back());
+      c.source.members[from].pop_back();
+      if (c.op != Op::FromIjk) reference::make_canonical(next);
+      break;
+    }
     case Change::More:
       for (auto& member : c.source.members) {
         const std::vector<Voxel> voxels = member;
@@ -178,11 +354,17 @@ Case changed(const Case& question, Change change) {
       }
       break;
     case Change::Partner:
-      move(*(c.*partner_of(c)), false);
+      move(*(c.*partner_of(c)), 0, false);
       break;
     case Change::Mask:
       c.mask->front().front() ^= 1;
       break;
+    case Change::MaskOrder: {
+      auto& flags = *mixed_flags(c);
+      const auto edge = std::adjacent_find(flags.begin(), flags.end(), std::not_equal_to<>());
+      std::iter_swap(edge, edge + 1);
+      break;
+    }
     case Change::View:
       std::reverse(c.view->begin(), c.view->end());
       break;
@@ -190,11 +372,23 @@ Case changed(const Case& question, Change change) {
       c.source.maps[0].voxel_size[0] *= 2;
       c.source.names[0] = c.source.names[0] == "another" ? "" : "another";
       break;
+    case Change::Origin:
+      c.source.maps[0].origin[1] = c.source.maps[0].origin[1] == 1 ? -1 : 1;
+      break;
     case Change::Features:
-      for (double& x : c.operands.features.values) other_than(x);
+      others(c.operands.features);
       break;
     case Change::Weights:
-      for (double& x : c.operands.weights.values) other_than(x);
+      others(c.operands.weights);
+      break;
+    case Change::Bias:
+      others(*c.operands.bias);
+      break;
+    case Change::GradOutput:
+      others(*c.operands.grad_output);
+      break;
+    case Change::Type:
+      change_type(c.operands);
       break;
   }
   return c;

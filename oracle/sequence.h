@@ -11,25 +11,48 @@
 
 namespace leafproof::oracle {
 
-/// The one thing.
+/// The one thing. Of three for the three axes one is changed.
 enum class Change {
-  Factor,      // of refine, coarsen, map_after
-  Box,         // of dilate_box, erode_box
-  KernelSize,  // of convolution, as the next three
-  Stride,
-  Dilation,
+  FactorX,  // of refine, coarsen, map_after
+  FactorY,
+  FactorZ,
+  FactorOrder,  // its axes in another order: the same product
+  BoxX,         // of dilate_box, erode_box: its width
+  BoxY,
+  BoxZ,
+  BoxPlace,     // as wide, moved by one
+  KernelSizeX,  // of convolution, as all that follow of a kernel
+  KernelSizeY,
+  KernelSizeZ,
+  KernelSizeOrder,
+  StrideX,
+  StrideY,
+  StrideZ,
+  StrideOrder,
+  DilationX,
+  DilationY,
+  DilationZ,
   Direction,
-  Form,      // pairs, or dense [M-4]
-  Voxels,    // of the source: as many, others
-  More,      // of the source: a neighbour beside each voxel, so that what follows is smaller
-  Partner,   // as Voxels, of the second batch, or of the target
-  Mask,      // one flag
-  View,      // its members turned round [T-9]
-  Maps,      // the first member's map and name [G-7]
-  Features,  // the numbers, as the next
+  Form,     // pairs, or dense [M-4]
+  VoxelsX,  // of the source: as many, moved along an axis
+  VoxelsY,  // ...
+  VoxelsZ,
+  Middle,     // of the source: one voxel, neither the first nor the last of its member
+  Members,    // of the source: one voxel to the next member
+  More,       // of the source: a neighbour beside each voxel, so that what follows is smaller
+  Partner,    // as VoxelsX, of the second batch, or of the target
+  Mask,       // one flag
+  MaskOrder,  // a mask of as many ones
+  View,       // its members turned round [T-9]
+  Maps,       // the first member's map and name [G-7]
+  Origin,     // the first member's origin
+  Features,   // the numbers, as those that follow
   Weights,
+  Bias,
+  GradOutput,
+  Type,  // of the numbers [V-6]
 };
-/// "kernel_size", ..., as `--after` takes them; and back (nullopt when unknown).
+/// "kernel_size_x", ..., as `--after` takes them; and back (nullopt when unknown).
 std::string_view to_string(Change change);
 std::optional<Change> parse_change(std::string_view name);
 std::span<const Change> changes();

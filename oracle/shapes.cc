@@ -256,6 +256,14 @@ void aliases(ChoiceSource& r, const Place& place, Voxels& member) {
     const std::int64_t bits = r.pick<std::int64_t>({8, 10, 11, 16, 20, 21, 22, 24, 26});
     for (std::size_t a = 0; a < 3; ++a)
       if (which >> a & 1) other[a] += (r.one_in(2) ? 1 : -1) * (std::int64_t{1} << bits);
+    if (r.one_in(3)) {  // one key of those that are sums of powers of a number
+      const std::int64_t base =
+          r.pick<std::int64_t>({31, 37, 101, 1000, 8191, 65'599, 1'000'003, 16'777'619});
+      const auto axis = static_cast<std::size_t>(r.between(0, 1));
+      other = at;
+      ++other[axis];
+      other[axis + 1] -= base;
+    }
     add(member, place, other);
     if (r.one_in(2)) ++other[static_cast<std::size_t>(r.between(0, 2))];
     add(member, place, other);

@@ -25,7 +25,11 @@ constexpr std::size_t kFewNumbers = 400;  // up to so many are simplified one by
 class Shrinker {
  public:
   Shrinker(const Case& start, const std::function<bool(const Case&)>& fails, std::int64_t tries)
-      : fails_(fails), left_(tries), best_(start), cost_(*cost_of(start)) {}
+      : fails_(fails),
+        left_(tries),
+        best_(start),
+        cost_(*cost_of(start)),
+        has_gradient_(has_fitting_gradient(start)) {}
 
   static std::optional<Bytes> cost_of(const Case& c) {
     try {
@@ -73,6 +77,7 @@ class Shrinker {
   bool edited(Edit edit) {
     Case c = best_;
     edit(c);
+    if (has_gradient_) fit_gradient(c);
     return offer(c);
   }
 
@@ -376,6 +381,7 @@ class Shrinker {
   std::int64_t left_, tries_ = 0, steps_ = 0;
   Case best_;
   Bytes cost_;
+  bool has_gradient_;  // of a complete target, whose rows every edit may change
 };
 
 }  // namespace

@@ -187,6 +187,18 @@ TEST_F(Maps3, RowsOutOfRangeAreNamed) {
   }
 }
 
+TEST_F(Maps3, WhereThereAreNoRowsNoneIsExpected) {
+  question_.source = reference::from_ijk({{}, {}, {}});
+  expected_ = std::get<KernelMapAnswer>(make_backend("reference")->answer(question_));
+  actual_ = expected_;
+  actual_.source_rows.reset();
+  actual_.target_rows.reset();
+  map().gather = map().scatter = {0};
+  for (std::size_t i = 1; i < map().offsets.size(); ++i) map().offsets[i] = 1;
+  const Verdict verdict = differs("E-2", "a source row out of range");
+  EXPECT_EQ(verdict.first->expected, "no row of it: it has none");
+}
+
 // [M-7]
 TEST_F(Maps3, RowsOfItsOwnAreRenumbered) {
   RowVoxels rows = *expected_.source_rows;

@@ -406,7 +406,9 @@ TEST(Smallest, EverythingThatIsPrintedFailsAgain) {
     SCOPED_TRACE(fault.name);
     const Faulty faulty(fault.fault);
     const Case start = failing_case(fault, faulty);
-    const Smallest smallest = smallest_of(start, reference_backend(), faulty, 4000);
+    const auto found = smallest_of(start, reference_backend(), faulty, 4000);
+    ASSERT_TRUE(found);
+    const Smallest& smallest = *found;
     EXPECT_TRUE(smallest.finished);
     EXPECT_EQ(smallest.verdict.outcome, Outcome::Different);
     const Case again = read_case_text(smallest.text);
@@ -459,6 +461,7 @@ TEST(CaseEdit, EditsKeepTheParts) {
     for (std::uint64_t number = 0; number < 40; ++number) {
       Case c = generate(op, 3, number);
       if (std::holds_alternative<Error>(reference_backend().answer(c))) continue;
+      const bool has_gradient = has_fitting_gradient(c);
       ChoiceSource r{number, static_cast<std::uint64_t>(op)};
       for (int edit = 0; edit < 12; ++edit) {
         const auto any = [&](std::size_t n) {
@@ -496,6 +499,7 @@ TEST(CaseEdit, EditsKeepTheParts) {
             if (batch_on(c, side))
               map_voxels(c, side, [](const Voxel& v) { return Voxel{v.x / 2, v.y, -(v.z / 2)}; });
         }
+        if (has_gradient) fit_gradient(c);
         SCOPED_TRACE(c.id);
         // It is a case: it has a written form, and is still answered, not refused for its shapes.
         EXPECT_TRUE(tests::SameCase::same(c, read_case_text(write_case_text(c))));

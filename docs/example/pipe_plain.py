@@ -48,7 +48,8 @@ def check_maps(op, case, f):  # they are not kept, but a bad one is refused [G-7
     for size_of_map in case.get("source_maps", "1,1,1@0,0,0").split(";"):
         sizes, origin = ([float(n) for n in part.split(",")] for part in size_of_map.split("@"))
         scaled = [s / n if op == "refine" else s * n for s, n in zip(sizes, f)]
-        if not all(map(isfinite, sizes + scaled + origin)) or min(sizes + scaled) <= 0:
+        moved = [o + (t - s) / 2 for o, s, t in zip(origin, sizes, scaled)]
+        if not all(map(isfinite, sizes + scaled + origin + moved)) or min(sizes + scaled) <= 0:
             raise Refused("InvalidArgument")
     for name in case.get("source_names", "").split(","):
         if "%00" in name or len(unquote_to_bytes(name)) > 255:

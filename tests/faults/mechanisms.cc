@@ -249,7 +249,8 @@ Killed by_calls(const Case& question, Fault fault) {
   Cache cache(fault);
   using oracle::Change;
   for (const Change change :
-       {Change::KernelSize, Change::Stride, Change::Dilation, Change::Direction, Change::Voxels})
+       {Change::KernelSizeX, Change::StrideY, Change::DilationX, Change::DilationY,
+        Change::DilationZ, Change::Direction, Change::VoxelsX})
     if (oracle::has(question, change)) cache.get(oracle::changed(question, change));
   return judged(question, [&] { return cache.get(question); });
 }
