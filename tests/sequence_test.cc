@@ -255,8 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
         Lacking{Change::Partner, Op::KernelMap, 128}, Lacking{Change::Mask, Op::Prune},
         Lacking{Change::MaskOrder, Op::Prune}, Lacking{Change::View, Op::Coarsen},
         Lacking{Change::Maps, Op::Refine}, Lacking{Change::Origin, Op::FromPoints},
-        Lacking{Change::Features, Op::Convolution, 256}, Lacking{Change::Bias, Op::Convolution},
-        Lacking{Change::Type, Op::Convolution, 256},
+        Lacking{Change::Features, Op::Convolution, 256},
+        Lacking{Change::Bias, Op::Convolution, 1024}, Lacking{Change::Type, Op::Convolution, 256},
         Lacking{Change::Weights, Op::ConvolutionGradients, 256},
         Lacking{Change::GradOutput, Op::ConvolutionGradients, 256}),
     [](const auto& each) {

@@ -234,6 +234,11 @@ const std::vector<Planted>& planted() {
         "weights=2x2x1x1x1:0,-1,0,0 grad_output=1x2:0,-1",
         "case1 convolution_gradients source=[0,0,0] features=1x2:0,0 "
         "weights=2x2x1x1x1:0,0,-1,0 grad_output=1x2:0,-1",
+        // As small; the one number cannot move without the other.
+        "case1 convolution_gradients source=[0,0,0] features=1x2:0,0 "
+        "weights=2x2x1x1x1:0,0,-1,0 grad_output=1x2:-1,0",
+        "case1 convolution_gradients source=[0,0,0] features=1x2:0,0 "
+        "weights=2x2x1x1x1:0,-1,0,0 grad_output=1x2:-1,0",
         // Without its other tap the target would have to move at once.
         "case1 convolution_gradients kernel_size=1,1,2 source=[0,0,0] target=[0,0,-1] "
         "features=1x2:0,0 weights=2x2x1x1x2:0,0,0,0,0,-1,0,0 grad_output=1x2:0,-1"},

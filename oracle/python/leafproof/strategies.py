@@ -49,7 +49,7 @@ _MOST_TAPS = 4096
 _MOST_NUMBERS = 200  # of a case: Hypothesis takes 500 steps, and many drop only one of them
 _FEW_NUMBERS = 90  # of three cases in four: each number takes some 30 us
 _MOST_WORK = 1 << 17  # voxels of a result, pairs of a map
-_SEEDS_TRIED = 50  # for a case that is not too large
+_SEEDS_TRIED = 400  # for a case that is not too large, of which convolutions have few
 
 
 def cases(op=None, *, families=None, refused=True):

@@ -39,7 +39,8 @@ def coarsen_by_truncation(case):
 
 def test_division_toward_zero_is_one_voxel():
     cases = strategies.cases("coarsen", refused=False)
-    for case in smallest(cases, lambda case: differs(case, coarsen_by_truncation(case)), (1, 2)):
+    # From every beginning the factor is; another coordinate may be left at an end of the lattice.
+    for case in smallest(cases, lambda case: differs(case, coarsen_by_truncation(case)), (1, 3, 7)):
         assert sorted(case.params["factor"]) == [1, 1, 2]
         (member,) = voxels(case)
         (voxel,) = member
@@ -93,7 +94,7 @@ def test_the_phase_of_an_even_kernel_is_one_pair():
     def fails(phase):
         return lambda case: is_listed(case) and differs(case, kernel_map_with(case, phase))
 
-    for case in smallest(cases, fails(even_phase), seeds=(1, 2)):
+    for case in smallest(cases, fails(even_phase), seeds=(1, 3)):
         assert not fails(right_phase)(case)
         size = sorted(case.params["kernel_size"])
         assert size == [1, 1, 2], case
