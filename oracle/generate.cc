@@ -242,7 +242,7 @@ std::vector<bool> draw_emptiness(ChoiceSource& r, std::uint64_t number) {
   if (r.one_in(10)) {
     std::vector<bool> empty(
         static_cast<std::size_t>(r.pick<std::int64_t>({5, 7, 8, 9, 16, 17, 33, 6, 10, 31, 32})));
-    for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(3);
+    for (auto&& one : empty) one = r.one_in(3);
     if (!r.one_in(4)) return empty;
     // Numbers of members that words and bytes end at; but few that hold voxels.
     empty.assign(
@@ -882,7 +882,7 @@ Case safe_case(Op op, ChoiceSource& r) {
   draw_parameters(c, r, /*safe=*/true);
   const Place place = place_for(c, r, /*safe=*/true);
   std::vector<bool> empty(static_cast<std::size_t>(r.between(2, 4)));
-  for (std::size_t i = 0; i < empty.size(); ++i) empty[i] = r.one_in(4);
+  for (auto&& one : empty) one = r.one_in(4);
   draw_members(c, r, draw_shape(r, false), place, empty);
   draw_rest(c, r, place);
   return c;

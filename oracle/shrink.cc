@@ -14,7 +14,6 @@
 namespace leafproof::oracle {
 namespace {
 
-using reference::Array;
 using reference::floor_div;
 using Bytes = std::vector<std::uint8_t>;
 
