@@ -17,10 +17,15 @@ namespace {
 using reference::Array;
 using Rows = std::vector<std::size_t>;
 
-Batch* batch_on(Case& c, Side side) {
+/// Of a case that may be edited, or one that may not.
+template <class Any>
+auto batch_of_side(Any& c, Side side) -> decltype(&c.source) {
   if (side == Side::Source) return &c.source;
   auto& batch = side == Side::Other ? c.other : c.target;
   return batch ? &*batch : nullptr;
+}
+Batch* batch_on(Case& c, Side side) {
+  return batch_of_side(c, side);
 }
 
 /// The member of the source that a position reads, or none.
@@ -120,9 +125,7 @@ void select(Case& c, Side side, const std::vector<Rows>& kept) {
 }  // namespace
 
 const Batch* batch_on(const Case& c, Side side) {
-  if (side == Side::Source) return &c.source;
-  const auto& batch = side == Side::Other ? c.other : c.target;
-  return batch ? &*batch : nullptr;
+  return batch_of_side(c, side);
 }
 
 std::size_t voxels_on(const Case& c, Side side) {
@@ -286,13 +289,15 @@ void exchange_axes(Case& c, std::size_t a, std::size_t b) {
 }
 
 std::optional<std::int64_t> complete_rows(const Case& c) {
-  Case whole = c;
-  resolve_view(whole);
-  if (whole.view) return {};
+  Case read;  // what a target is made of, without all else
+  read.source = c.source;
+  read.view = c.view;
+  resolve_view(read);
+  if (read.view) return {};
   try {
     std::int64_t rows = 0;
     for (const auto& member :
-         reference::complete_target(whole.source, c.kernel, c.direction).members)
+         reference::complete_target(read.source, c.kernel, c.direction).members)
       rows += static_cast<std::int64_t>(member.size());
     return rows;
   } catch (const reference::Error&) {

@@ -108,7 +108,7 @@ struct Gap {
 };
 std::optional<Gap> gap(const Batch& batch) {
   for (std::size_t m = 0; m < batch.size(); ++m) {
-    std::vector<Voxel> voxels = batch.members[m];
+    const auto& voxels = batch.members[m];
     for (std::size_t i = 1; i + 1 < voxels.size(); ++i) {
       Voxel beside = voxels[i];
       if (beside.z == std::numeric_limits<std::int32_t>::max()) continue;
@@ -116,8 +116,9 @@ std::optional<Gap> gap(const Batch& batch) {
       if (std::find(voxels.begin(), voxels.end(), beside) != voxels.end()) continue;
       // Neither the first nor the last in canonical order either, which a list need not be in.
       if (reference::canonical_less(voxels.back(), beside)) continue;
-      voxels[i] = beside;
-      return Gap{m, std::move(voxels)};
+      Gap found{m, voxels};
+      found.voxels[i] = beside;
+      return found;
     }
   }
   return {};
@@ -133,13 +134,17 @@ std::optional<std::size_t> giver(const Batch& batch) {
   return {};
 }
 
-/// The flags of a member that are not all alike.
-std::vector<std::uint8_t>* mixed_flags(Case& c) {
-  if (!c.mask) return nullptr;
-  for (auto& flags : *c.mask)
-    if (std::adjacent_find(flags.begin(), flags.end(), std::not_equal_to<>()) != flags.end())
-      return &flags;
-  return nullptr;
+/// Where two flags of a member differ that follow each other.
+struct Edge {
+  std::size_t member, flag;
+};
+std::optional<Edge> edge(const Case& c) {
+  for (std::size_t m = 0; c.mask && m < c.mask->size(); ++m) {
+    const auto& flags = (*c.mask)[m];
+    const auto at = std::adjacent_find(flags.begin(), flags.end(), std::not_equal_to<>());
+    if (at != flags.end()) return Edge{m, static_cast<std::size_t>(at - flags.begin())};
+  }
+  return {};
 }
 
 /// To the next narrower type, but for the narrowest; the same numbers, which are rounded to it.
@@ -235,10 +240,8 @@ bool has(const Case& c, Change change) {
     }
     case Change::Mask:
       return c.mask && !c.mask->empty() && !c.mask->front().empty();
-    case Change::MaskOrder: {
-      Case copy = c;
-      return mixed_flags(copy) != nullptr;
-    }
+    case Change::MaskOrder:
+      return edge(c).has_value();
     case Change::View:
       return c.view && c.view->size() > 1 && c.view->front() != c.view->back();
     case Change::Maps:
@@ -360,9 +363,9 @@ Case changed(const Case& question, Change change) {
       c.mask->front().front() ^= 1;
       break;
     case Change::MaskOrder: {
-      auto& flags = *mixed_flags(c);
-      const auto edge = std::adjacent_find(flags.begin(), flags.end(), std::not_equal_to<>());
-      std::iter_swap(edge, edge + 1);
+      const Edge at = *edge(c);
+      auto& flags = (*c.mask)[at.member];
+      std::swap(flags[at.flag], flags[at.flag + 1]);
       break;
     }
     case Change::View:

@@ -12,6 +12,11 @@
 
 namespace leafproof::oracle {
 
+/// What is said where there is nothing smallest.
+inline constexpr std::string_view kDidNotComeAgain =
+    "it did not differ when it was asked again: by chance, or by what the backend keeps from "
+    "earlier calls";
+
 /// Shrinks a case on which the backend differs from the reference, and writes it down. The case may
 /// come out different in another way than at the start, but a refusal stays one and a result too.
 /// Nothing where the backend does not differ again, by chance or by what it keeps from earlier

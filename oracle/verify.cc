@@ -280,10 +280,7 @@ Failure failure_of(const Item& item, const Judged& judged, const Backend& refere
   if (failure.verdict.hung) tries = std::min(tries, kTriesOfHangs);
   if (tries == 0) return failure;
   failure.smallest = smallest_of(question, reference, backend, tries, after);
-  if (!failure.smallest)
-    failure.case_id +=
-        "; it did not differ when it was asked again: by chance, or by what the backend keeps from "
-        "earlier calls";
+  if (!failure.smallest) failure.case_id.append("; ").append(kDidNotComeAgain);
   return failure;
 }
 

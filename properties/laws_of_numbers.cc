@@ -23,7 +23,7 @@ std::size_t at(std::int64_t i) {
 double dot(const List& a, const List& b) {
   RC_ASSERT(a.size() == b.size());
   double sum = 0;  // of whole numbers far below 2^53
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b.at(i);
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
 }
 

@@ -125,9 +125,7 @@ Result replayed(const Case& question, const Backend& reference, const Backend& b
 void print(const Result& result, bool shrinks) {
   fmt::print("{}: {}", result.backend, text_verdict(result.verdict));
   if (shrinks && !result.smallest && result.verdict.outcome == Outcome::Different)
-    fmt::print(
-        "\nno smaller one was sought: it did not differ when it was asked again: by chance, or by "
-        "what the backend keeps from earlier calls\n");
+    fmt::print("\nno smaller one was sought: {}\n", kDidNotComeAgain);
   if (!result.smallest) return;
   const Smallest& s = *result.smallest;
   fmt::print("\nsmallest ({} tries{}):\n{}\n{}: {}\nreplay: {}\n\n{}\n{}\n", s.tries,
